@@ -1,0 +1,17 @@
+"""A table becomes a Dataset of typed, named variables."""
+
+from kerncause.data.dataset import Dataset, Missing, TableOptions
+from kerncause.data.points import Points
+from kerncause.data.read import read_frame, read_table
+from kerncause.data.variable import Kind, Variable
+
+__all__ = [
+    "Dataset",
+    "Kind",
+    "Missing",
+    "Points",
+    "TableOptions",
+    "Variable",
+    "read_frame",
+    "read_table",
+]

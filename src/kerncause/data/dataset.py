@@ -1,0 +1,404 @@
+"""A table becomes a Dataset: named, typed variables, validated once, standardised once, immutable.
+
+Rows are kept in the canonical order of `kerncause.data.canonical`, and `canonical` lists the variables in
+theirs; `variables` keeps the user's order for everything a person sees.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from kerncause.data.canonical import colours, row_order
+from kerncause.data.encode import Encoded, encode
+from kerncause.data.points import Floats, Ints, Points
+from kerncause.data.variable import Kind, Variable
+from kerncause.errors import DataError, OptionError
+from kerncause.text import counted, listed, quoted
+
+Missing = Literal["error", "drop", "testwise"]
+FEW_SHARED_ROWS = 30
+_Number = TypeVar("_Number", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How a table is to be read; every field has the meaning of the argument of `Dataset.from_frame`."""
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    missing: Missing = "error"
+    na_values: Collection[str] | Mapping[str, Collection[str]] = ()
+    drop: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.missing not in get_args(Missing):
+            raise OptionError(
+                f"missing cannot be {quoted(self.missing)}: the choices are {', '.join(get_args(Missing))}"
+            )
+
+    def na_values_of(self, column: str) -> frozenset[str]:
+        """Return the texts that mean a missing value in one column."""
+        if isinstance(self.na_values, Mapping):
+            return frozenset(self.na_values.get(column, ()))
+        return frozenset(self.na_values)
+
+    def columns_named(self) -> dict[str, Iterable[str]]:
+        """Return every column an option speaks of, by option, so that a misspelt one can be refused."""
+        per_column = self.na_values if isinstance(self.na_values, Mapping) else ()
+        members = [column for columns in self.groups.values() for column in columns]
+        return {
+            "drop": self.drop,
+            "kinds": self.kinds,
+            "levels": self.levels,
+            "groups": members,
+            "na_values": per_column,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A validated, standardised table.
+
+    Make one with `Dataset.from_frame`, `Dataset.from_array` or `kerncause.data.read_table`.
+
+    Attributes:
+        variables: in the order of the table.
+        canonical: the variables' names in the order that follows from their content; ties are broken by it.
+        codes: (n, d) the numbers of every column before standardising, NaN where missing, rows canonical.
+        values: (n, d) the same with mean 0 and variance 1 (ddof 0) over the values present.
+        row_order: (n,) for each kept row its position in the user's table.
+        notices: sentences about the table that a person should read (rows dropped, more columns than rows).
+    """
+
+    variables: tuple[Variable, ...]
+    canonical: tuple[str, ...]
+    codes: Floats = field(repr=False)
+    values: Floats = field(repr=False)
+    row_order: Ints = field(repr=False)
+    notices: tuple[str, ...] = ()
+    _positions: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
+    _points: dict[str, Points] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        kinds: Mapping[str, str] | None = None,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        levels: Mapping[str, Sequence[str]] | None = None,
+        missing: Missing = "error",
+        na_values: Collection[str] | Mapping[str, Collection[str]] = (),
+        drop: Collection[str] = (),
+    ) -> "Dataset":
+        """Read a DataFrame.
+
+        Args:
+            frame: one row per observation, one column per variable (or per component of a vector).
+            kinds: column name to `continuous`, `ordinal` or `categorical`, where the inferred kind is wrong.
+            groups: variable name to the columns that make it up, for vector variables.
+            levels: column name to its values in increasing order; makes the column ordinal.
+            missing: `error` refuses missing values, `drop` removes their rows, `testwise` scores each
+                parent set on the rows that are complete for it.
+            na_values: texts that mean a missing value, for all columns or by column. None, NaN and NaT are
+                always missing; the words None, NA or null are not, unless they are named here.
+            drop: columns to leave out.
+        """
+        return cls.of(frame, TableOptions(kinds or {}, groups or {}, levels or {}, missing, na_values, drop))
+
+    @classmethod
+    def from_array(
+        cls, array: npt.ArrayLike, names: Sequence[str] | None = None, **options: Any
+    ) -> "Dataset":
+        """Read an (n, d) array; the columns are called x1, x2, ... unless `names` says otherwise."""
+        table = np.asarray(array)
+        if table.ndim != 2:
+            raise DataError(f"the array has {counted(table.ndim, 'dimension')}: give rows and columns, (n, d)")
+        names = [f"x{j}" for j in range(1, table.shape[1] + 1)] if names is None else list(names)
+        if len(names) != table.shape[1]:
+            raise OptionError(
+                f"{counted(len(names), 'name')} for {counted(table.shape[1], 'column')}: give one each"
+            )
+        frame = pd.DataFrame({j: table[:, j] for j in range(table.shape[1])})
+        frame.columns = pd.Index(names)
+        return cls.from_frame(frame, **options)
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, options: TableOptions) -> "Dataset":
+        """Read a DataFrame under options that were gathered elsewhere."""
+        frame = _selected(frame, options)
+        encoded = {name: _encoded(name, frame[name], options) for name in frame.columns}
+        plan = _grouped(list(frame.columns), options)
+        variables = tuple(_variable(name, columns, encoded, options) for name, columns in plan.items())
+        table = np.column_stack([encoded[c].numbers for columns in plan.values() for c in columns])
+        kept, notices = _present_rows(table, variables, options.missing)
+        _refuse_degenerate(table[kept], variables, rows_went=len(kept) < len(table))
+        return _assembled(variables, table, kept, notices + _warnings(table[kept], variables))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows kept."""
+        return len(self.values)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables' names in the order of the table."""
+        return tuple(v.name for v in self.variables)
+
+    @cached_property
+    def hash(self) -> str:
+        """A SHA-256 over names, kinds and values; the order of rows and columns does not enter."""
+        digest = hashlib.sha256(b"kerncause table 1\n")
+        for variable in sorted(self.variables, key=lambda v: v.name):
+            digest.update(repr((variable.name, variable.kind.value, variable.levels)).encode())
+            digest.update(np.ascontiguousarray(self.codes[:, list(self._positions[variable.name])]).tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def incomplete(self) -> frozenset[str]:
+        """The variables that lack a value in some row (only with `missing="testwise"`)."""
+        gaps = np.isnan(self.values).any(axis=0)
+        return frozenset(name for name, columns in self._positions.items() if gaps[list(columns)].any())
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable of that name."""
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        raise OptionError(f"there is no variable {quoted(name)}: the table has {listed(self.names, 20)}")
+
+    def in_canonical_order(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the names sorted by content, not by spelling or position; refuse unknown ones."""
+        wanted = set(names)
+        for name in wanted.difference(self.canonical):
+            self.variable(name)
+        return tuple(name for name in self.canonical if name in wanted)
+
+    def points(self, name: str) -> Points:
+        """Return the standardised values of one variable, (n, l), with equal rows grouped."""
+        if name not in self._points:
+            self.variable(name)
+            values = np.ascontiguousarray(self.values[:, list(self._positions[name])])
+            self._points[name] = Points.of(_frozen(values))
+        return self._points[name]
+
+    def complete_for(self, names: Iterable[str]) -> "Dataset":
+        """Return the rows on which all of `names` have a value, on the same scale."""
+        lacking = self.incomplete.intersection(names)
+        if not lacking:
+            return self
+        columns = [j for name in lacking for j in self._positions[name]]
+        rows = np.flatnonzero(~np.isnan(self.values[:, columns]).any(axis=1))
+        return replace(
+            self,
+            codes=_frozen(self.codes[rows]),
+            values=_frozen(self.values[rows]),
+            row_order=_frozen(self.row_order[rows]),
+            _points={},
+        )
+
+    def describe(self) -> pd.DataFrame:
+        """Return one row per variable: kind, why, levels, missing values."""
+        return pd.DataFrame(
+            {
+                "variable": [v.name for v in self.variables],
+                "kind": [v.kind.value for v in self.variables],
+                "why": [v.reason for v in self.variables],
+                "levels": [" < ".join(v.levels) if v.levels else "" for v in self.variables],
+                "missing": [v.missing for v in self.variables],
+            }
+        )
+
+    def __repr__(self) -> str:
+        kinds = {kind: sum(v.kind is kind for v in self.variables) for kind in Kind}
+        shown = ", ".join(f"{number} {kind.value}" for kind, number in kinds.items() if number)
+        return f"Dataset({counted(self.n_rows, 'row')}, {counted(len(self.variables), 'variable')}: {shown})"
+
+
+def _selected(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
+    """Check names and shape, and leave out what is to be dropped."""
+    if isinstance(frame.columns, pd.MultiIndex):
+        raise DataError("the table has column names of several levels: flatten them to one text each")
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    repeated = frame.columns[frame.columns.duplicated()].unique()
+    if len(repeated):
+        raise DataError(f"column name {listed(repeated)} stands for several columns: rename all but one")
+    for option, named in options.columns_named().items():
+        unknown = [name for name in named if name not in frame.columns]
+        if unknown:
+            raise OptionError(
+                f"{option} speaks of a column {listed(unknown)} that the table does not have: "
+                f"its columns are {listed(frame.columns, 20)}"
+            )
+    frame = frame.drop(columns=list(options.drop))
+    if len(frame) == 0:
+        raise DataError("the table has no rows: give one row per observation below the names")
+    if len(frame) == 1:
+        raise DataError("the table has one row: a graph cannot be learned from fewer than two")
+    return frame
+
+
+def _encoded(name: str, column: "pd.Series[Any]", options: TableOptions) -> Encoded:
+    marks = options.na_values_of(name)
+    if marks:
+        column = column.mask(column.astype(str).isin(marks))
+    kind = Kind.parse(name, options.kinds[name]) if name in options.kinds else None
+    return encode(name, column, kind, options.levels.get(name))
+
+
+def _grouped(columns: list[str], options: TableOptions) -> dict[str, list[str]]:
+    """Return variable name to columns, in the table's order; a group stands where its first column stood."""
+    owner: dict[str, str] = {}
+    for group, members in options.groups.items():
+        if not members:
+            raise OptionError(f"group {quoted(group)} has no columns: name at least one")
+        if group in columns and group not in members:
+            raise OptionError(f"group {quoted(group)} has the name of a column outside it: choose another name")
+        for member in members:
+            if member in owner:
+                raise OptionError(
+                    f"column {quoted(member)} is in group {quoted(owner[member])} and in group {quoted(group)}: "
+                    "leave it in one"
+                    if owner[member] != group
+                    else f"group {quoted(group)} names column {quoted(member)} twice: name it once"
+                )
+            if member in options.drop:
+                raise OptionError(f"column {quoted(member)} is dropped and in group {quoted(group)}: choose one")
+            owner[member] = group
+    plan: dict[str, list[str]] = {}
+    for column in columns:
+        name = owner.get(column, column)
+        plan.setdefault(name, list(options.groups[name]) if column in owner else [column])
+    if len(plan) < 2:
+        raise DataError(
+            f"the table has {counted(len(plan), 'variable')}: a graph needs at least two"
+            " (is the separator of the file right?)"
+        )
+    return plan
+
+
+def _variable(
+    name: str, columns: list[str], encoded: Mapping[str, Encoded], options: TableOptions
+) -> Variable:
+    missing = int(np.isnan(np.column_stack([encoded[c].numbers for c in columns])).any(axis=1).sum())
+    if name not in options.groups:
+        only = encoded[columns[0]]
+        return Variable(name, only.kind, tuple(columns), only.levels, only.reason, missing)
+    for column in columns:
+        member = encoded[column]
+        if member.kind is Kind.CATEGORICAL and len(member.levels or ()) > 2:
+            raise DataError(
+                f"column {quoted(column)} of group {quoted(name)} is categorical and has no distance: "
+                "leave it out of the group, or list its levels in order"
+            )
+    reason = f"a group of {counted(len(columns), 'column')}"
+    return Variable(name, Kind.VECTOR, tuple(columns), None, reason, missing)
+
+
+def _present_rows(
+    table: Floats, variables: Sequence[Variable], missing: Missing
+) -> tuple[Ints, tuple[str, ...]]:
+    """Return the rows to keep under the policy for missing values, and what to say about it."""
+    gaps = np.isnan(table).any(axis=1)
+    if not gaps.any():
+        return np.arange(len(table)), ()
+    lacking = [v.name for v in variables if v.missing]
+    story = (
+        f"{counted(int(gaps.sum()), 'row')} of {len(table):,} have missing values, in {listed(lacking)}"
+        if gaps.sum() > 1
+        else f"1 row of {len(table):,} has missing values, in {listed(lacking)}"
+    )
+    if missing == "error":
+        raise DataError(
+            f"{story}: choose missing=drop to leave those rows out, or missing=testwise to score each "
+            "parent set on the rows complete for it"
+        )
+    if missing == "testwise":
+        return np.arange(len(table)), (f"{story}: each score uses the rows complete for it",)
+    kept = np.flatnonzero(~gaps)
+    if len(kept) < 2:
+        raise DataError(f"{story}, and dropping them leaves {counted(len(kept), 'row')}: choose missing=testwise")
+    return kept, (f"{story}: they were dropped, {counted(len(kept), 'row')} left",)
+
+
+def _refuse_degenerate(table: Floats, variables: Sequence[Variable], rows_went: bool) -> None:
+    columns = [column for variable in variables for column in variable.columns]
+    for j, name in enumerate(columns):
+        values = table[:, j]
+        values = values[~np.isnan(values)]
+        if np.all(values == values[0]):
+            where = " in the rows without missing values" if rows_went else ""
+            raise DataError(f"column {quoted(name)} has the same value in every row{where}: drop it")
+        spread = np.std(values)
+        if not np.isfinite(spread) or spread == 0:
+            raise DataError(f"column {quoted(name)} has values too large or too close together to scale: rescale it")
+
+
+def _warnings(table: Floats, variables: Sequence[Variable]) -> tuple[str, ...]:
+    said: list[str] = []
+    if len(variables) > len(table):
+        said.append(
+            f"the table has more variables ({len(variables):,}) than rows ({len(table):,}): "
+            "edges found on so few rows deserve little trust"
+        )
+    coded = [v.name for v in variables if v.kind is Kind.CATEGORICAL and len(v.levels or ()) > 2]
+    if coded:
+        said.append(
+            f"{listed(coded)} {'are' if len(coded) > 1 else 'is'} categorical with three or more values, coded as "
+            "numbers in alphabetical or given order: list the levels if they have an order of their own"
+        )
+    present = ~np.isnan(table)
+    shared = present.T.astype(np.float64) @ present
+    if shared.min() < min(FEW_SHARED_ROWS, len(table)):
+        columns = [column for variable in variables for column in variable.columns]
+        i, j = np.unravel_index(int(shared.argmin()), shared.shape)
+        said.append(
+            f"columns {quoted(columns[i])} and {quoted(columns[j])} have values together in only "
+            f"{counted(int(shared.min()), 'row')}: an edge between them can hardly be found"
+        )
+    return tuple(said)
+
+
+def _assembled(
+    variables: tuple[Variable, ...], table: Floats, kept: Ints, notices: tuple[str, ...]
+) -> Dataset:
+    """Bring rows, and the order of names, into the form that follows from the content alone; standardise."""
+    columns = [column for variable in variables for column in variable.columns]
+    table = table[kept] + 0.0  # -0.0 becomes 0.0
+    column_colours, row_colours = colours(table)
+    order = row_order(table, column_colours, row_colours, columns)
+    table = np.asfortranarray(table[order])
+    positions: dict[str, tuple[int, ...]] = {}
+    rank: dict[str, tuple[int, str]] = {}
+    first = 0
+    for variable in variables:
+        own = range(first, first + len(variable.columns))
+        first = own.stop
+        positions[variable.name] = tuple(sorted(own, key=lambda j: (int(column_colours[j]), columns[j])))
+        colour = sum(int(column_colours[j]) for j in own) % 2**64
+        rank[variable.name] = (colour, variable.name)
+    return Dataset(
+        variables=variables,
+        canonical=tuple(sorted(rank, key=lambda name: rank[name])),
+        codes=_frozen(table),
+        values=_frozen(_standardised(table)),
+        row_order=_frozen(kept[order]),
+        notices=notices,
+        _positions=positions,
+    )
+
+
+def _standardised(table: Floats) -> Floats:
+    return np.asfortranarray((table - np.nanmean(table, axis=0)) / np.nanstd(table, axis=0))
+
+
+def _frozen(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+    array.setflags(write=False)
+    return array
