@@ -1,0 +1,12 @@
+"""Kernels as functions of distance, with derivatives in log-parameters and their Jacobian terms."""
+
+from kerncause.kernels.gaussian import (
+    JacobianTerm,
+    gaussian,
+    log_bandwidth_gradient,
+    log_distance_sum,
+    product_gaussian,
+)
+from kerncause.kernels.heuristic import median_heuristic
+
+__all__ = ["JacobianTerm", "gaussian", "log_bandwidth_gradient", "log_distance_sum", "median_heuristic", "product_gaussian"]

@@ -1,0 +1,74 @@
+"""Distances and triangular algebra, with errors that say what happened."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import lapack
+
+from kerncause.errors import ComputationError
+
+Floats = npt.NDArray[np.float64]
+
+
+def squared_distances(points: Floats) -> Floats:
+    """Return |x_i - x_j|^2 for the rows of `points` (n, l), as (n, n).
+
+    Differences are taken before squaring, one column at a time: the expansion |x|^2 + |y|^2 - 2xy loses
+    the small distances, and equal points would not be at distance exactly 0.
+    """
+    total = np.zeros((len(points), len(points)))
+    for column in points.T:
+        total += np.subtract.outer(column, column) ** 2
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Cholesky:
+    """The factor L of a symmetric positive definite A = L L'."""
+
+    lower: Floats
+
+    @classmethod
+    def of(cls, matrix: Floats, what: str) -> "Cholesky":
+        """Factor `matrix`; `what` names it in the error if it is not positive definite."""
+        lower, info = lapack.dpotrf(matrix, lower=1, clean=1, overwrite_a=0)
+        if info != 0:
+            raise ComputationError(
+                f"{what} is not positive definite in double precision: raise the lower bound of the noise"
+            )
+        return cls(lower)
+
+    @cached_property
+    def log_determinant(self) -> float:
+        """log|A|."""
+        return 2.0 * float(np.log(np.diagonal(self.lower)).sum())
+
+    def solve(self, right: Floats) -> Floats:
+        """Return A^-1 B for B of shape (n, m)."""
+        solution: Floats = lapack.dpotrs(self.lower, right, lower=1)[0]
+        return solution
+
+    def inverse(self) -> Floats:
+        """Return A^-1, both triangles filled."""
+        lower, _ = lapack.dpotri(self.lower, lower=1)
+        inverse: Floats = lower + lower.T
+        inverse.ravel()[:: len(inverse) + 1] *= 0.5
+        return inverse
+
+
+def shifted(matrix: Floats, amount: float) -> Floats:
+    """Return A + amount I."""
+    result = np.array(matrix, order="C")
+    result.ravel()[:: len(result) + 1] += amount
+    return result
+
+
+def stacked_squared_distances(variables: Sequence[Floats], size: int) -> Floats:
+    """Return the squared distances of several variables, (k, m, m), for k arrays of m = `size` rows."""
+    stack = np.empty((len(variables), size, size))
+    for k, points in enumerate(variables):
+        stack[k] = squared_distances(points)
+    return stack

@@ -1,0 +1,73 @@
+"""Gaussian-process regression of one kernel on another: what every engine computes.
+
+The response is the empirical feature map of X, the n columns of K_X; the inputs are the parents:
+
+    K_X(i,j)  = exp(-|x_i - x_j|^2 / (2 s_x^2))
+    K_PA(i,j) = exp(-1/2 sum_k |p_ki - p_kj|^2 / s_k^2)           no parents: K_PA = 11'
+    K_t       = K_PA + s_e^2 I
+    L         = -1/2 tr(K_X K_t^-1 K_X) - n/2 log|K_t| - n^2/2 log 2pi
+
+An engine is built once per (response, parents) and evaluated at many parameters. All engines give the same
+L; which one runs is a question of cost (`kerncause.regression.choose`).
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from kerncause.data import Points
+
+Floats = npt.NDArray[np.float64]
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A response and its parents on the same n rows."""
+
+    response: Points
+    parents: tuple[Points, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.response.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """The parameters of one regression: s_x, s_1..s_k (k,) and s_e (not its square)."""
+
+    response_bandwidth: float
+    bandwidths: Floats
+    noise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """L and its derivatives with respect to log s_x, log s_1..log s_k (k,) and log s_e."""
+
+    value: float
+    response_bandwidth: float
+    bandwidths: Floats
+    noise: float
+
+
+class Engine(Protocol):
+    """One way to compute L, its gradient, and the residuals of the fit."""
+
+    @property
+    def name(self) -> str:
+        """The name a user gives to ask for this engine."""
+        ...
+
+    def evaluate(self, parameters: Parameters) -> Evaluation:
+        """Return L and its gradient."""
+        ...
+
+    def residuals(self, parameters: Parameters) -> Floats:
+        """Return K_X - K_PA K_t^-1 K_X, (n, n), rows and columns in the order of the problem."""
+        ...

@@ -1,0 +1,151 @@
+"""The compressed engine: exact, and independent of n once equal rows have been counted.
+
+Let u be the number of distinct parent rows (counts c), v that of distinct responses (counts d), N the
+(u, v) contingency table, K_u and k the kernels on the distinct rows, C = diag(c), D = diag(d):
+
+    R = C^1/2 K_u C^1/2        Q = (s_e^2 I + R)^-1        Nt = C^-1/2 N        B = Nt k        H = Q B
+
+K_t acts on sums over equal rows through R, and as s_e^2 on everything orthogonal to them. With P the (n, v)
+indicator of the response and T = P' K_t^-1 P = (D - Nt'Nt)/s_e^2 + Nt' Q Nt, everything follows from T k:
+
+    T k                   = D k / s_e^2 + Nt' (H - B / s_e^2)
+    tr(K_X K_t^-1 K_X)    = sum(T k o k D)
+    log|K_t|              = (n - u) log s_e^2 + log|s_e^2 I + R|
+    dL/dR                 = 1/2 (H D H' - n Q)
+    dL/d(s_e^2)           = tr(dL/dR) + sum((D k - Nt' B) o k D) / (2 s_e^4) - n (n - u) / (2 s_e^2)
+    dL/dlog s_k           = sum(dL/dR o R o D_k) / s_k^2
+    dL/dlog s_x           = -sum(T k o k D o D_v) / s_x^2
+
+One evaluation costs O(u^3 + u^2 v + u v^2): a million rows cost what a thousand do while u and v stay small.
+For small noise this is also the more accurate engine, because nothing of size n has to be factored.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from kerncause.kernels import gaussian, log_bandwidth_gradient, product_gaussian
+from kerncause.linalg import Cholesky, shifted, squared_distances, stacked_squared_distances
+from kerncause.regression.base import LOG_2PI, Evaluation, Parameters, Problem
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# A table of counts with at most this many cells per row of data is cheaper to fill than codes are to sort.
+CELLS_PER_ROW = 4
+
+
+class CompressedEngine:
+    """L on distinct rows and their counts."""
+
+    name = "compressed"
+
+    def __init__(self, problem: Problem) -> None:
+        self._response_codes = problem.response.codes
+        self._parent_codes, representatives = _distinct_rows(problem)
+        n, u, v = problem.n, len(representatives), len(problem.response.distinct)
+        cells = np.bincount(self._parent_codes * v + self._response_codes, minlength=u * v)
+        table = cells.reshape(u, v).astype(np.float64)
+        self._n = n
+        self._root_counts = np.sqrt(table.sum(axis=1))
+        self._response_counts = problem.response.counts.astype(np.float64)
+        self._Nt = table / self._root_counts[:, None]
+        self._response_distances = squared_distances(problem.response.distinct)
+        self._parent_distances = stacked_squared_distances(
+            [parent.values[representatives] for parent in problem.parents], u
+        )
+
+    @staticmethod
+    def cost(problem: Problem) -> float:
+        """Floating-point operations of one evaluation, roughly (an upper bound on u is used)."""
+        u, v = distinct_rows_at_most(problem), len(problem.response.distinct)
+        return 2.0 * u**3 + 4.0 * u * u * v + 4.0 * u * v * v
+
+    @staticmethod
+    def memory(problem: Problem) -> float:
+        """Bytes held at the peak of one evaluation."""
+        u, v = distinct_rows_at_most(problem), len(problem.response.distinct)
+        return 8.0 * (u * u * (len(problem.parents) + 4) + 5.0 * v * v + 4.0 * u * v)
+
+    def evaluate(self, parameters: Parameters) -> Evaluation:
+        """Return L and its gradient."""
+        n, u, noise2 = self._n, len(self._root_counts), parameters.noise**2
+        k = gaussian(self._response_distances, parameters.response_bandwidth)
+        kD = k * self._response_counts
+        R = self._weighted_parent_kernel(parameters.bandwidths)
+        factor = _factor(R, noise2)
+        Q = factor.inverse()
+        B = self._Nt @ k
+        H = factor.solve(B)
+        Dk = kD.T
+        Tk_kD = (Dk / noise2 + self._Nt.T @ (H - B / noise2)) * kD
+        within = float(np.vdot(Dk - self._Nt.T @ B, kD))
+        dR = 0.5 * ((H * self._response_counts) @ H.T - n * Q)
+        dR_R = dR * R
+        d_noise2 = np.trace(dR) + within / (2.0 * noise2**2) - n * (n - u) / (2.0 * noise2)
+        log_determinant = (n - u) * np.log(noise2) + factor.log_determinant
+        return Evaluation(
+            value=float(-0.5 * Tk_kD.sum() - 0.5 * n * log_determinant - 0.5 * n * n * LOG_2PI),
+            response_bandwidth=-float(np.vdot(Tk_kD, self._response_distances)) / parameters.response_bandwidth**2,
+            bandwidths=log_bandwidth_gradient(dR_R, self._parent_distances, parameters.bandwidths),
+            noise=2.0 * noise2 * float(d_noise2),
+        )
+
+    def residuals(self, parameters: Parameters) -> Floats:
+        """Return K_X - K_PA K_t^-1 K_X, (n, n).
+
+        K_PA = P_u K_u P_u' and P_u' K_t^-1 = C^1/2 Q C^-1/2 P_u', so the fitted values on the distinct rows
+        are K_u C^1/2 Q Nt k.
+        """
+        k = gaussian(self._response_distances, parameters.response_bandwidth)
+        R = self._weighted_parent_kernel(parameters.bandwidths)
+        H = _factor(R, parameters.noise**2).solve(self._Nt @ k)
+        fitted = (R @ H) / self._root_counts[:, None]
+        rows: Floats = k[self._response_codes] - fitted[self._parent_codes]
+        return rows[:, self._response_codes]
+
+    def _weighted_parent_kernel(self, bandwidths: Floats) -> Floats:
+        """Return R = C^1/2 K_u C^1/2."""
+        K_u = product_gaussian(self._parent_distances, bandwidths)
+        return K_u * self._root_counts * self._root_counts[:, None]
+
+
+def distinct_rows_at_most(problem: Problem) -> int:
+    """Return an upper bound on u that needs no pass over the data."""
+    product = 1
+    for parent in problem.parents:
+        product *= len(parent.distinct)
+        if product >= problem.n:
+            return problem.n
+    return product
+
+
+def _factor(R: Floats, noise2: float) -> Cholesky:
+    return Cholesky.of(shifted(R, noise2), "the kernel matrix of the distinct parent rows with its noise")
+
+
+def _distinct_rows(problem: Problem) -> tuple[Ints, Ints]:
+    """Return for each row the number of its parent combination (n,), and one row per combination (u,).
+
+    The combinations are numbered in the order of their codes, so the order of the rows does not enter.
+    """
+    codes = np.zeros(problem.n, dtype=np.int64)
+    size = 1
+    for parent in problem.parents:
+        codes, size = codes * len(parent.distinct) + parent.codes, size * len(parent.distinct)
+        if size > CELLS_PER_ROW * problem.n:
+            codes, size = _renumbered(codes)
+    return _renumbered_with_rows(codes, size)
+
+
+def _renumbered(codes: Ints) -> tuple[Ints, int]:
+    values, inverse = np.unique(codes, return_inverse=True)
+    return inverse.reshape(-1), len(values)
+
+
+def _renumbered_with_rows(codes: Ints, size: int) -> tuple[Ints, Ints]:
+    """Number the codes that occur, in increasing order, by counting instead of sorting."""
+    a_row = np.full(size, -1, dtype=np.int64)
+    a_row[codes] = np.arange(len(codes))
+    occurs = a_row >= 0
+    number = np.cumsum(occurs) - 1
+    return number[codes], a_row[occurs]

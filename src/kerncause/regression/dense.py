@@ -1,0 +1,64 @@
+"""The dense engine: every matrix written out, O(n^3). It is what every other engine is tested against."""
+
+import numpy as np
+import numpy.typing as npt
+
+from kerncause.kernels import gaussian, log_bandwidth_gradient, product_gaussian
+from kerncause.linalg import Cholesky, shifted, squared_distances, stacked_squared_distances
+from kerncause.regression.base import LOG_2PI, Evaluation, Parameters, Problem
+
+Floats = npt.NDArray[np.float64]
+
+
+class DenseEngine:
+    """L by Cholesky of the n x n matrix K_t.
+
+    With A = K_t^-1 K_X and G = dL/dK_t = 1/2 (A A' - n K_t^-1):
+
+        dL/dlog s_k = sum(G o K_PA o D_k) / s_k^2          D_k: squared distances of parent k
+        dL/dlog s_e = 2 s_e^2 tr(G)
+        dL/dlog s_x = -sum(A o K_X o D_X) / s_x^2
+    """
+
+    name = "dense"
+
+    def __init__(self, problem: Problem) -> None:
+        self._response_distances = squared_distances(problem.response.values)
+        self._parent_distances = stacked_squared_distances([p.values for p in problem.parents], problem.n)
+
+    @staticmethod
+    def cost(problem: Problem) -> float:
+        """Floating-point operations of one evaluation, roughly."""
+        return 5.0 * problem.n**3
+
+    @staticmethod
+    def memory(problem: Problem) -> float:
+        """Bytes held at the peak of one evaluation."""
+        return 8.0 * problem.n**2 * (len(problem.parents) + 7)
+
+    def evaluate(self, parameters: Parameters) -> Evaluation:
+        """Return L and its gradient."""
+        n = len(self._response_distances)
+        K_X = gaussian(self._response_distances, parameters.response_bandwidth)
+        K_PA = product_gaussian(self._parent_distances, parameters.bandwidths)
+        factor = _factor(K_PA, parameters.noise)
+        A = factor.solve(K_X)
+        AK = A * K_X
+        G = 0.5 * (A @ A.T - n * factor.inverse())
+        GK = G * K_PA
+        return Evaluation(
+            value=-0.5 * float(AK.sum()) - 0.5 * n * factor.log_determinant - 0.5 * n * n * LOG_2PI,
+            response_bandwidth=-float(np.vdot(AK, self._response_distances)) / parameters.response_bandwidth**2,
+            bandwidths=log_bandwidth_gradient(GK, self._parent_distances, parameters.bandwidths),
+            noise=2.0 * parameters.noise**2 * float(np.trace(G)),
+        )
+
+    def residuals(self, parameters: Parameters) -> Floats:
+        """Return K_X - K_PA K_t^-1 K_X, which is s_e^2 K_t^-1 K_X."""
+        K_X = gaussian(self._response_distances, parameters.response_bandwidth)
+        K_PA = product_gaussian(self._parent_distances, parameters.bandwidths)
+        return parameters.noise**2 * _factor(K_PA, parameters.noise).solve(K_X)
+
+
+def _factor(K_PA: Floats, noise: float) -> Cholesky:
+    return Cholesky.of(shifted(K_PA, noise**2), "the kernel matrix of the parents with its noise")
