@@ -1,0 +1,22 @@
+"""Scores: a number for each variable with a set of parents."""
+
+from kerncause.scores.base import FittedScore, LocalFit, LocalScore, RowwiseScore, fit_local
+from kerncause.scores.learned import LearnedKernelScore, ScoreParameters
+from kerncause.scores.ledger import Comparison, Ledger, Query, answer
+from kerncause.scores.registry import SCORES, make_score
+
+__all__ = [
+    "SCORES",
+    "Comparison",
+    "FittedScore",
+    "LearnedKernelScore",
+    "Ledger",
+    "LocalFit",
+    "LocalScore",
+    "Query",
+    "RowwiseScore",
+    "ScoreParameters",
+    "answer",
+    "fit_local",
+    "make_score",
+]

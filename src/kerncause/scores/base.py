@@ -1,0 +1,84 @@
+"""What a score is: a number for each variable with a set of parents; higher is better.
+
+A search needs no more than `LocalScore`. What a score knows beyond the number it puts into a `LocalFit`.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class LocalScore(Protocol):
+    """A decomposable score: the score of a graph is the sum over its nodes."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables' names, in the order by which a search breaks ties."""
+        ...
+
+    def local_score(self, target: str, parents: Collection[str]) -> float:
+        """Return the score of one variable with a set of parents."""
+        ...
+
+
+@runtime_checkable
+class FittedScore(LocalScore, Protocol):
+    """A score that can show how it came to its number."""
+
+    def fit(self, target: str, parents: Collection[str]) -> "LocalFit":
+        """Return the score of one variable with a set of parents, and the model behind it."""
+        ...
+
+
+@runtime_checkable
+class RowwiseScore(LocalScore, Protocol):
+    """A score on a table with gaps: two parent sets can be compared only on rows complete for both."""
+
+    @property
+    def incomplete(self) -> frozenset[str]:
+        """The variables that lack a value in some row."""
+        ...
+
+    def restricted_to(self, variables: Collection[str]) -> LocalScore:
+        """Return the score on the rows where all of `variables` have a value."""
+        ...
+
+
+@dataclass(frozen=True)
+class LocalFit:
+    """A local score and the model behind it.
+
+    Attributes:
+        value: the local score. For kernel scores S/n: nats per output column. It ranks parent sets of one
+            variable; it is a composite likelihood, so its differences are not log Bayes factors.
+        bandwidths: learned bandwidth of each parent, on standardised columns.
+        response_bandwidth: bandwidth of the response kernel.
+        noise: s_e, the standard deviation of the noise (not its square).
+        engine: the engine that computed it.
+        evaluations: how often the likelihood was evaluated.
+        converged: whether the optimiser said so for the best start.
+        error_bound: how far `value` may lie from the exact one at these parameters (0: exact).
+        starts_disagree: whether the starts ended more than 0.01 apart in `value`.
+        at_bounds: the parameters that ended at a bound (`response`, `noise`, or a parent's name).
+        rows: number of rows the score was computed on.
+    """
+
+    value: float
+    bandwidths: Mapping[str, float] = field(default_factory=dict)
+    response_bandwidth: float | None = None
+    noise: float | None = None
+    engine: str = ""
+    evaluations: int = 1
+    converged: bool = True
+    error_bound: float = 0.0
+    starts_disagree: bool = False
+    at_bounds: tuple[str, ...] = ()
+    rows: int | None = None
+
+
+def fit_local(score: LocalScore, target: str, parents: Collection[str]) -> LocalFit:
+    """Return a fit from any score; one that has only the number gives only that."""
+    if isinstance(score, FittedScore):
+        return score.fit(target, parents)
+    return LocalFit(float(score.local_score(target, parents)))

@@ -1,0 +1,102 @@
+"""Every local score of a search, computed once and kept.
+
+A search asks in batches: `prepare` collects what is not known yet and has it computed, perhaps by several
+processes; `gain` then only looks up. With gaps in the table two parent sets are compared on the rows that
+are complete for both, so a score is filed under the gaps that decided its rows as well.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kerncause.scores.base import LocalFit, LocalScore, RowwiseScore, fit_local
+
+Variables = frozenset[str]
+
+
+@dataclass(frozen=True)
+class Query:
+    """One local score to compute: on the rows complete for `target`, `parents` and `scope`."""
+
+    target: str
+    parents: Variables
+    scope: Variables = frozenset()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two parent sets of one target, to be compared on the same rows."""
+
+    target: str
+    before: Variables
+    after: Variables
+
+
+Batch = Callable[[Sequence[Query]], Iterator[tuple[Query, LocalFit]]]
+
+
+def answer(score: LocalScore, query: Query) -> LocalFit:
+    """Compute one query."""
+    if query.scope and isinstance(score, RowwiseScore):
+        score = score.restricted_to(query.scope)
+    return fit_local(score, query.target, query.parents)
+
+
+class Ledger:
+    """The scores of one search.
+
+    Args:
+        score: any LocalScore.
+        batch: computes a sequence of queries, in any order; by default here, one after the other.
+        on_score: called after each score that was computed.
+    """
+
+    def __init__(
+        self, score: LocalScore, batch: Batch | None = None, on_score: Callable[[], None] | None = None
+    ) -> None:
+        self.score = score
+        self._batch = batch or (lambda queries: ((query, answer(score, query)) for query in queries))
+        self._on_score = on_score or (lambda: None)
+        self._incomplete = score.incomplete if isinstance(score, RowwiseScore) else frozenset[str]()
+        self._fits: dict[Query, LocalFit] = {}
+
+    @classmethod
+    def of(cls, score: "LocalScore | Ledger") -> "Ledger":
+        """Return a ledger for a score; a ledger is one already."""
+        return score if isinstance(score, Ledger) else cls(score)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The score's variables, in the order by which ties are broken."""
+        return self.score.variables
+
+    @property
+    def computed(self) -> int:
+        """How many local scores have been computed."""
+        return len(self._fits)
+
+    def prepare(self, comparisons: Iterable[Comparison]) -> None:
+        """Compute, in one batch, every score the comparisons need and the ledger lacks."""
+        wanted = {query: None for comparison in comparisons for query in self._queries(comparison)}
+        lacking = [query for query in wanted if query not in self._fits]
+        if lacking:
+            for query, fit in self._batch(lacking):
+                self._fits[query] = fit
+                self._on_score()
+
+    def gain(self, comparison: Comparison) -> float:
+        """Return the score of the second parent set minus that of the first, on the same rows."""
+        self.prepare([comparison])
+        before, after = self._queries(comparison)
+        return self._fits[after].value - self._fits[before].value
+
+    def fit(self, target: str, parents: Iterable[str]) -> LocalFit:
+        """Return the fit of one target with its parents, on all rows complete for them."""
+        same = frozenset(parents)
+        comparison = Comparison(target, same, same)
+        self.prepare([comparison])
+        return self._fits[self._queries(comparison)[0]]
+
+    def _queries(self, comparison: Comparison) -> tuple[Query, Query]:
+        target, before, after = comparison.target, comparison.before, comparison.after
+        scope = self._incomplete & ({target} | before | after)
+        return Query(target, before, scope), Query(target, after, scope)

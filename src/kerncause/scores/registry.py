@@ -1,0 +1,24 @@
+"""Scores by name. A new score is one file and one line here."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kerncause.data import Dataset
+from kerncause.errors import OptionError
+from kerncause.scores.base import LocalScore
+from kerncause.scores.learned import LearnedKernelScore
+from kerncause.text import quoted
+
+SCORES: Mapping[str, Callable[..., LocalScore]] = {
+    "learned": LearnedKernelScore,
+}
+
+
+def make_score(name: str, data: Dataset, **options: Any) -> LocalScore:
+    """Return the score of that name for a table."""
+    if name not in SCORES:
+        raise OptionError(f"there is no score {quoted(name)}: the choices are {', '.join(SCORES)}")
+    try:
+        return SCORES[name](data, **options)
+    except TypeError as problem:
+        raise OptionError(f"the score {name} does not take these options: {problem}") from None
