@@ -1,0 +1,53 @@
+"""What every search gives: a graph, and the story of how it was found."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kerncause.graphs import CPDAG
+
+
+@dataclass(frozen=True)
+class Step:
+    """One move of a search.
+
+    Attributes:
+        number: 1 for the first move.
+        phase: forward, backward or turning.
+        operator: insert, delete or turn, with the conditioning set in `given` (T, H or C of the papers).
+        source: X of the operator.
+        target: Y of the operator, the variable whose parents change.
+        given: the operator's set of further variables.
+        gain: by how much the score grows.
+        edges: number of edges after the move.
+        scores: local scores computed so far.
+    """
+
+    number: int
+    phase: str
+    operator: str
+    source: str
+    target: str
+    given: tuple[str, ...]
+    gain: float
+    edges: int
+    scores: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The equivalence class a search ended in, its nodes in tie-breaking order, and every step."""
+
+    graph: CPDAG
+    trace: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search is; `pending` counts operators under comparison."""
+
+    phase: str
+    step: int
+    edges: int
+
+
+Watcher = Callable[[Progress], None]

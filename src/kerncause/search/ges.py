@@ -1,0 +1,132 @@
+"""Greedy equivalence search (Chickering 2002) for any local score.
+
+Forward: while some insertion gains, take the best. Backward: while some deletion gains, take the best.
+Optionally, turning: while some turn gains, take the best, and begin again with forward after the last.
+
+* It ends. Forward adds an edge each time and backward removes one, so both are finite. The scores of this
+  package are not score-equivalent, so the gains along a ring of turns need not add up to zero and turning
+  could go round for ever: a turn may lead only to a class that this search has not been in, each repetition
+  needs at least one turn, and there are finitely many classes.
+* It honours `max_parents` exactly: an insertion or turn that gives its target more parents is not
+  considered. All DAGs of a class have the same largest number of parents, so this bounds every member.
+* It is deterministic: gains within 1e-7 of the best count as tied, and the tie goes to the first operator in
+  the order of the score's variables, which a Dataset derives from content, not from position or name.
+* Each local score is computed once (`Ledger`), the new ones of a step in one batch.
+"""
+
+from collections.abc import Iterator
+
+from kerncause.errors import OptionError
+from kerncause.graphs import CPDAG, Adjacency, bits
+from kerncause.scores import Comparison, Ledger, LocalScore
+from kerncause.search.base import Outcome, Progress, Step, Watcher
+from kerncause.search.operators import (
+    NO_LIMIT,
+    Enumerate,
+    Operator,
+    applied,
+    deletions,
+    insertions,
+    turns,
+)
+
+# Nats: gains this close are equal, and a gain no larger is none. Far below what decides an edge, far above
+# the rounding of a sum of scores.
+TIE = 1e-7
+
+
+def ges(
+    score: LocalScore | Ledger,
+    *,
+    max_parents: int | None = None,
+    turning: bool = False,
+    watch: Watcher | None = None,
+) -> Outcome:
+    """Search the equivalence classes of DAGs for one that scores high.
+
+    Args:
+        score: any local score, or a ledger that computes its batches elsewhere.
+        max_parents: no DAG of the result has a node with more parents.
+        turning: whether to try turning edges after the backward phase.
+        watch: called at every step with where the search is.
+    """
+    if max_parents is not None and max_parents < 0:
+        raise OptionError(f"max_parents cannot be {max_parents}: give 0 or more, or leave it out for no limit")
+    run = _Run(Ledger.of(score), NO_LIMIT if max_parents is None else max_parents, watch or (lambda _: None))
+    run.climb("forward", insertions)
+    run.climb("backward", deletions)
+    while turning and run.climb("turning", turns, only_new=True):
+        run.climb("forward", insertions)
+        run.climb("backward", deletions)
+    return Outcome(CPDAG.of(run.ledger.variables, run.graph), tuple(run.trace))
+
+
+class _Run:
+    """One search under way: the graph it is at, and the steps that led there."""
+
+    def __init__(self, ledger: Ledger, max_parents: int, watch: Watcher) -> None:
+        self.ledger = ledger
+        self.graph = Adjacency.of(len(ledger.variables))
+        self.trace: list[Step] = []
+        self._max_parents = max_parents
+        self._watch = watch
+        self._visited = {self.graph}
+
+    def climb(self, phase: str, operators: Enumerate, only_new: bool = False) -> int:
+        """Take the best operator while it gains; return how many were taken."""
+        taken = 0
+        while True:
+            self._watch(Progress(phase, len(self.trace), self.graph.edge_count()))
+            move = self._best(list(operators(self.graph, self._max_parents)), only_new)
+            if move is None:
+                return taken
+            operator, gain, self.graph = move
+            self._visited.add(self.graph)
+            self.trace.append(self._step(phase, operator, gain))
+            taken += 1
+
+    def _best(
+        self, operators: list[Operator], only_new: bool
+    ) -> tuple[Operator, float, Adjacency] | None:
+        """Return the best gaining operator, its gain and where it leads."""
+        self.ledger.prepare(c for operator in operators for c in self._comparisons(operator))
+        gains = {op: sum(map(self.ledger.gain, self._comparisons(op))) for op in operators}
+        for operator in _best_first(gains):
+            graph = applied(self.graph, operator)
+            if not only_new or graph not in self._visited:
+                return operator, gains[operator], graph
+        return None
+
+    def _comparisons(self, operator: Operator) -> list[Comparison]:
+        name = self.ledger.variables
+        return [
+            Comparison(
+                name[change.node],
+                frozenset(name[i] for i in bits(change.before)),
+                frozenset(name[i] for i in bits(change.after)),
+            )
+            for change in operator.changes
+        ]
+
+    def _step(self, phase: str, operator: Operator, gain: float) -> Step:
+        name = self.ledger.variables
+        return Step(
+            number=len(self.trace) + 1,
+            phase=phase,
+            operator=operator.kind,
+            source=name[operator.source],
+            target=name[operator.target],
+            given=tuple(name[i] for i in bits(operator.given)),
+            gain=gain,
+            edges=self.graph.edge_count(),
+            scores=self.ledger.computed,
+        )
+
+
+def _best_first(gains: dict[Operator, float]) -> Iterator[Operator]:
+    """Iterate over the gaining operators, best first; within a tie in their own order."""
+    left = sorted((op for op, gain in gains.items() if gain > TIE), key=lambda op: -gains[op])
+    while left:
+        tied = [op for op in left if gains[op] >= gains[left[0]] - TIE]
+        yield from sorted(tied)
+        left = left[len(tied) :]
