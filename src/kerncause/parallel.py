@@ -83,6 +83,4 @@ def _spread(
         for task in as_completed(tasks):
             yield from zip(tasks[task], task.result(), strict=True)
     except BrokenProcessPool:
-        raise ComputationError(
-            "a worker process died, perhaps for lack of memory: use fewer workers, or one"
-        ) from None
+        raise ComputationError("a worker process died, perhaps for lack of memory: use fewer workers, or one") from None

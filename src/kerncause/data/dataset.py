@@ -114,18 +114,14 @@ class Dataset:
         return cls.of(frame, TableOptions(kinds or {}, groups or {}, levels or {}, missing, na_values, drop))
 
     @classmethod
-    def from_array(
-        cls, array: npt.ArrayLike, names: Sequence[str] | None = None, **options: Any
-    ) -> "Dataset":
+    def from_array(cls, array: npt.ArrayLike, names: Sequence[str] | None = None, **options: Any) -> "Dataset":
         """Read an (n, d) array; the columns are called x1, x2, ... unless `names` says otherwise."""
         table = np.asarray(array)
         if table.ndim != 2:
             raise DataError(f"the array has {counted(table.ndim, 'dimension')}: give rows and columns, (n, d)")
         names = [f"x{j}" for j in range(1, table.shape[1] + 1)] if names is None else list(names)
         if len(names) != table.shape[1]:
-            raise OptionError(
-                f"{counted(len(names), 'name')} for {counted(table.shape[1], 'column')}: give one each"
-            )
+            raise OptionError(f"{counted(len(names), 'name')} for {counted(table.shape[1], 'column')}: give one each")
         frame = pd.DataFrame({j: table[:, j] for j in range(table.shape[1])})
         frame.columns = pd.Index(names)
         return cls.from_frame(frame, **options)
@@ -164,8 +160,8 @@ class Dataset:
     @cached_property
     def incomplete(self) -> frozenset[str]:
         """The variables that lack a value in some row (only with `missing="testwise"`)."""
-        gaps = np.isnan(self.values).any(axis=0)
-        return frozenset(name for name, columns in self._positions.items() if gaps[list(columns)].any())
+        gaps = set(np.flatnonzero(np.isnan(self.values).any(axis=0)).tolist())
+        return frozenset(name for name, columns in self._positions.items() if gaps.intersection(columns))
 
     def variable(self, name: str) -> Variable:
         """Return the variable of that name."""
@@ -284,9 +280,7 @@ def _grouped(columns: list[str], options: TableOptions) -> dict[str, list[str]]:
     return plan
 
 
-def _variable(
-    name: str, columns: list[str], encoded: Mapping[str, Encoded], options: TableOptions
-) -> Variable:
+def _variable(name: str, columns: list[str], encoded: Mapping[str, Encoded], options: TableOptions) -> Variable:
     missing = int(np.isnan(np.column_stack([encoded[c].numbers for c in columns])).any(axis=1).sum())
     if name not in options.groups:
         only = encoded[columns[0]]
@@ -302,9 +296,7 @@ def _variable(
     return Variable(name, Kind.VECTOR, tuple(columns), None, reason, missing)
 
 
-def _present_rows(
-    table: Floats, variables: Sequence[Variable], missing: Missing
-) -> tuple[Ints, tuple[str, ...]]:
+def _present_rows(table: Floats, variables: Sequence[Variable], missing: Missing) -> tuple[Ints, tuple[str, ...]]:
     """Return the rows to keep under the policy for missing values, and what to say about it."""
     gaps = np.isnan(table).any(axis=1)
     if not gaps.any():
@@ -366,9 +358,7 @@ def _warnings(table: Floats, variables: Sequence[Variable]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _assembled(
-    variables: tuple[Variable, ...], table: Floats, kept: Ints, notices: tuple[str, ...]
-) -> Dataset:
+def _assembled(variables: tuple[Variable, ...], table: Floats, kept: Ints, notices: tuple[str, ...]) -> Dataset:
     """Bring rows, and the order of names, into the form that follows from the content alone; standardise."""
     columns = [column for variable in variables for column in variable.columns]
     table = table[kept] + 0.0  # -0.0 becomes 0.0

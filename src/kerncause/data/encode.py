@@ -140,7 +140,7 @@ def _with_levels(name: str, column: "pd.Series[Any]", kind: Kind | None, levels:
     unknown = sorted(set(texts) - set(positions))
     if unknown:
         raise DataError(
-            f"column {quoted(name)} has {listed(unknown)}, which is not among its levels {listed(words)}: add it to them"
+            f"column {quoted(name)} has {listed(unknown)}, not among its levels {listed(words)}: add it to them"
         )
     numbers = np.full(len(column), np.nan)
     numbers[column.notna().to_numpy()] = texts.map(positions).to_numpy(dtype=np.float64)
@@ -178,13 +178,10 @@ def _all_dates(types: set[type]) -> bool:
 def _numbers(column: "pd.Series[Any]") -> Floats | None:
     """Return the column as floats (dates in days), or None where it is text."""
     if pd.api.types.is_timedelta64_dtype(column.dtype):
-        return (column / pd.Timedelta(days=1)).to_numpy(dtype=np.float64, na_value=np.nan)
+        return _days(column)
     if _is_date(column):
         moments = pd.to_datetime(column if _is_datetime(column) else _words(column), utc=True, format="ISO8601")
-        days: Floats = ((moments - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(
-            dtype=np.float64, na_value=np.nan
-        )
-        return days
+        return _days(moments - pd.Timestamp(0, tz="UTC"))
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     present = column.notna()
@@ -196,6 +193,11 @@ def _numbers(column: "pd.Series[Any]") -> Floats | None:
     numbers = np.full(len(column), np.nan)
     numbers[present.to_numpy()] = parsed.to_numpy(dtype=np.float64)
     return numbers
+
+
+def _days(durations: "pd.Series[Any]") -> Floats:
+    """Return durations in days, NaN where missing."""
+    return np.where(durations.isna(), np.nan, durations.dt.total_seconds() / 86400.0)
 
 
 def _is_datetime(column: "pd.Series[Any]") -> bool:

@@ -65,9 +65,7 @@ def _read_delimited(
         raise DataError(f"{quoted(path)} cannot be read: {_reason(problem)}") from problem
     names, separator = _names(path, text, separator)
     marks: Any = (
-        {name: ["", *na_values.get(name, ())] for name in names}
-        if isinstance(na_values, Mapping)
-        else ["", *na_values]
+        {name: ["", *na_values.get(name, ())] for name in names} if isinstance(na_values, Mapping) else ["", *na_values]
     )
     try:
         with warnings.catch_warnings():
@@ -109,10 +107,13 @@ def _names(path: Path, text: str, separator: str | None) -> tuple[list[str], str
     names = [name.strip() or f"column {position}" for position, name in enumerate(names, start=1)]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise DataError(f"column name {listed(repeated)} stands for several columns of {quoted(path)}: rename all but one")
+        raise DataError(
+            f"column name {listed(repeated)} stands for several columns of {quoted(path)}: rename all but one"
+        )
     if all(_is_number(name) for name in names):
         raise DataError(
-            f"the first line of {quoted(path)} holds numbers ({listed(names, 3)}), not names: add a line of names above it"
+            f"the first line of {quoted(path)} holds numbers ({listed(names, 3)}), not names: "
+            "add a line of names above it"
         )
     return names, separator
 

@@ -8,11 +8,10 @@ from kerncause.graphs.adjacency import Adjacency, Arc, bits
 
 def topological_order(graph: Adjacency) -> list[int]:
     """Return the nodes with parents before children, smallest first; refuse a cycle."""
-    done, order = 0, []
+    done = 0
+    order: list[int] = []
     while len(order) < graph.size:
-        ready = next(
-            (i for i in range(graph.size) if not done >> i & 1 and not graph.parents(i) & ~done), None
-        )
+        ready = next((i for i in range(graph.size) if not done >> i & 1 and not graph.parents(i) & ~done), None)
         if ready is None:
             raise GraphError("the directed edges form a cycle: remove or turn one of them")
         done |= 1 << ready
@@ -57,8 +56,7 @@ def _is_forced(graph: Adjacency, a: int, b: int) -> bool:
         return True
     # Rule 4: a - c -> d -> b, a and d joined, c and b not joined (arises with background knowledge).
     return any(
-        graph.parents(d) & graph.neighbours(a) & ~graph.adjacent(b)
-        for d in bits(graph.parents(b) & graph.adjacent(a))
+        graph.parents(d) & graph.neighbours(a) & ~graph.adjacent(b) for d in bits(graph.parents(b) & graph.adjacent(a))
     )
 
 
@@ -92,6 +90,4 @@ def _can_be_last(graph: Adjacency, x: int, remaining: int) -> bool:
     if graph.children(x) & remaining:
         return False
     around = graph.adjacent(x) & remaining
-    return all(
-        not (around & ~graph.adjacent(y) & ~(1 << y)) for y in bits(graph.neighbours(x) & remaining)
-    )
+    return all(not (around & ~graph.adjacent(y) & ~(1 << y)) for y in bits(graph.neighbours(x) & remaining))

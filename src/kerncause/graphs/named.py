@@ -24,9 +24,7 @@ class PDAG:
     adjacency: Adjacency
     _index: dict[str, int]
 
-    def __init__(
-        self, nodes: Iterable[str], directed: Iterable[Pair] = (), undirected: Iterable[Pair] = ()
-    ) -> None:
+    def __init__(self, nodes: Iterable[str], directed: Iterable[Pair] = (), undirected: Iterable[Pair] = ()) -> None:
         nodes = tuple(nodes)
         index = {name: i for i, name in enumerate(nodes)}
         if len(index) != len(nodes):
@@ -77,8 +75,7 @@ class PDAG:
     def v_structures(self) -> frozenset[tuple[frozenset[str], str]]:
         """Every a -> b <- c with a, c not joined, as ({a, c}, b)."""
         return frozenset(
-            (frozenset({self.nodes[a], self.nodes[c]}), self.nodes[b])
-            for a, b, c in v_structures(self.adjacency)
+            (frozenset({self.nodes[a], self.nodes[c]}), self.nodes[b]) for a, b, c in v_structures(self.adjacency)
         )
 
     def parents(self, name: str) -> frozenset[str]:
@@ -103,10 +100,7 @@ class PDAG:
         if set(nodes) != set(self.nodes) or len(nodes) != len(self.nodes):
             raise GraphError("a graph can be reordered only over the same nodes")
         place = {self._index[name]: position for position, name in enumerate(nodes)}
-        moved = [
-            [(place[i], place[j]) for i, j in edges]
-            for edges in (self.adjacency.arcs(), self.adjacency.links())
-        ]
+        moved = [[(place[i], place[j]) for i, j in edges] for edges in (self.adjacency.arcs(), self.adjacency.links())]
         return self.of(nodes, Adjacency.of(len(nodes), *moved))
 
     def to_networkx(self) -> "nx.DiGraph[str]":
@@ -137,9 +131,7 @@ class PDAG:
         try:
             return self._index[name]
         except KeyError:
-            raise GraphError(
-                f"there is no node {quoted(name)}: the graph has {listed(self.nodes, 20)}"
-            ) from None
+            raise GraphError(f"there is no node {quoted(name)}: the graph has {listed(self.nodes, 20)}") from None
 
     def _named(self, mask: int) -> frozenset[str]:
         return frozenset(self.nodes[i] for i in bits(mask))
@@ -198,9 +190,7 @@ class CPDAG(PDAG):
     def _validate(self) -> None:
         extension = consistent_extension(self.adjacency)
         if extension is None or completed(extension) != self.adjacency:
-            raise GraphError(
-                "these edges are not a completed graph: no DAG has exactly this equivalence class"
-            )
+            raise GraphError("these edges are not a completed graph: no DAG has exactly this equivalence class")
 
     def to_dag(self) -> DAG:
         """Return a DAG of the class; which one follows from the order of the nodes."""

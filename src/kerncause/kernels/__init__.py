@@ -9,4 +9,11 @@ from kerncause.kernels.gaussian import (
 )
 from kerncause.kernels.heuristic import median_heuristic
 
-__all__ = ["JacobianTerm", "gaussian", "log_bandwidth_gradient", "log_distance_sum", "median_heuristic", "product_gaussian"]
+__all__ = [
+    "JacobianTerm",
+    "gaussian",
+    "log_bandwidth_gradient",
+    "log_distance_sum",
+    "median_heuristic",
+    "product_gaussian",
+]

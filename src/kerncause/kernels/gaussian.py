@@ -1,8 +1,9 @@
 """The Gaussian kernel, its derivative in log-space, and the Jacobian term it needs as a response kernel.
 
-    k(x, y) = exp(-|x - y|^2 / (2 s^2))          d k / d log s = k |x - y|^2 / s^2
+k(x, y) = exp(-|x - y|^2 / (2 s^2))          d k / d log s = k |x - y|^2 / s^2
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,10 +70,10 @@ class JacobianTerm:
 
     def value(self, bandwidth: float) -> float:
         """J(s) without its constant."""
-        return -2.0 * self.pairs * np.log(bandwidth) - self.squared_sum / (2.0 * bandwidth**2)
+        return -2.0 * self.pairs * math.log(bandwidth) - self.squared_sum / (2.0 * bandwidth**2)
 
     def gradient(self, bandwidth: float) -> float:
-        """dJ / d log s."""
+        """DJ / d log s."""
         return -2.0 * self.pairs + self.squared_sum / bandwidth**2
 
 

@@ -66,12 +66,11 @@ class DiscreteNetwork:
             drawn[name] = _inverse_transform(variable.table, row, generator.random(n))
         if coded:
             return pd.DataFrame({v.name: drawn[v.name] + 1 for v in self.variables})
-        return pd.DataFrame(
-            {
-                v.name: pd.Categorical.from_codes(drawn[v.name], categories=list(v.states), ordered=True)
-                for v in self.variables
-            }
-        )
+        labelled = {
+            v.name: pd.Categorical(np.array(v.states)[drawn[v.name]], categories=list(v.states), ordered=True)
+            for v in self.variables
+        }
+        return pd.DataFrame(labelled)
 
     @property
     def levels(self) -> dict[str, list[str]]:

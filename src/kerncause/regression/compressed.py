@@ -8,7 +8,7 @@ Let u be the number of distinct parent rows (counts c), v that of distinct respo
 K_t acts on sums over equal rows through R, and as s_e^2 on everything orthogonal to them. With P the (n, v)
 indicator of the response and T = P' K_t^-1 P = (D - Nt'Nt)/s_e^2 + Nt' Q Nt, everything follows from T k:
 
-    T k                   = D k / s_e^2 + Nt' (H - B / s_e^2)
+    T k                   = (D k - Nt' B) / s_e^2 + Nt' H
     tr(K_X K_t^-1 K_X)    = sum(T k o k D)
     log|K_t|              = (n - u) log s_e^2 + log|s_e^2 I + R|
     dL/dR                 = 1/2 (H D H' - n Q)
@@ -19,6 +19,8 @@ indicator of the response and T = P' K_t^-1 P = (D - Nt'Nt)/s_e^2 + Nt' Q Nt, ev
 One evaluation costs O(u^3 + u^2 v + u v^2): a million rows cost what a thousand do while u and v stay small.
 For small noise this is also the more accurate engine, because nothing of size n has to be factored.
 """
+
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +49,7 @@ class CompressedEngine:
         table = cells.reshape(u, v).astype(np.float64)
         self._n = n
         self._root_counts = np.sqrt(table.sum(axis=1))
+        self._count_products = np.outer(self._root_counts, self._root_counts)
         self._response_counts = problem.response.counts.astype(np.float64)
         self._Nt = table / self._root_counts[:, None]
         self._response_distances = squared_distances(problem.response.distinct)
@@ -73,20 +76,17 @@ class CompressedEngine:
         kD = k * self._response_counts
         R = self._weighted_parent_kernel(parameters.bandwidths)
         factor = _factor(R, noise2)
-        Q = factor.inverse()
         B = self._Nt @ k
         H = factor.solve(B)
-        Dk = kD.T
-        Tk_kD = (Dk / noise2 + self._Nt.T @ (H - B / noise2)) * kD
-        within = float(np.vdot(Dk - self._Nt.T @ B, kD))
-        dR = 0.5 * ((H * self._response_counts) @ H.T - n * Q)
-        dR_R = dR * R
-        d_noise2 = np.trace(dR) + within / (2.0 * noise2**2) - n * (n - u) / (2.0 * noise2)
-        log_determinant = (n - u) * np.log(noise2) + factor.log_determinant
+        within = kD.T - self._Nt.T @ B  # (D - Nt'Nt) k
+        Tk_kD = (within / noise2 + self._Nt.T @ H) * kD
+        dR = 0.5 * ((H * self._response_counts) @ H.T - n * factor.inverse())
+        d_noise2 = dR.trace() + np.vdot(within, kD) / (2.0 * noise2**2) - n * (n - u) / (2.0 * noise2)
+        log_determinant = (n - u) * math.log(noise2) + factor.log_determinant
         return Evaluation(
-            value=float(-0.5 * Tk_kD.sum() - 0.5 * n * log_determinant - 0.5 * n * n * LOG_2PI),
+            value=-0.5 * float(Tk_kD.sum()) - 0.5 * n * log_determinant - 0.5 * n * n * LOG_2PI,
             response_bandwidth=-float(np.vdot(Tk_kD, self._response_distances)) / parameters.response_bandwidth**2,
-            bandwidths=log_bandwidth_gradient(dR_R, self._parent_distances, parameters.bandwidths),
+            bandwidths=log_bandwidth_gradient(dR * R, self._parent_distances, parameters.bandwidths),
             noise=2.0 * noise2 * float(d_noise2),
         )
 
@@ -105,8 +105,7 @@ class CompressedEngine:
 
     def _weighted_parent_kernel(self, bandwidths: Floats) -> Floats:
         """Return R = C^1/2 K_u C^1/2."""
-        K_u = product_gaussian(self._parent_distances, bandwidths)
-        return K_u * self._root_counts * self._root_counts[:, None]
+        return product_gaussian(self._parent_distances, bandwidths) * self._count_products
 
 
 def distinct_rows_at_most(problem: Problem) -> int:

@@ -3,9 +3,9 @@
     S(X, PA) = -1/2 tr(K_X K_t^-1 K_X) - n/2 log|K_t| - n^2/2 log 2pi + J(s_x)        (eq. 13 of the paper)
 
 is maximised over s_x, s_1..s_k and s_e together, in log-space, by L-BFGS-B with analytic gradients and the
-bounds given to the optimiser. K_X, K_PA, K_t are those of `kerncause.regression.base`, J that of
-`kerncause.kernels.gaussian` (without the sum of log distances, which cancels in every comparison). Reported
-is S/n, nats per output column.
+bounds given to the optimiser (`kerncause.scores.optimise`). K_X, K_PA, K_t are those of
+`kerncause.regression.base`, J that of `kerncause.kernels.gaussian` (without the sum of log distances, which
+cancels in every comparison). Reported is S/n, nats per output column.
 
 Where this departs from the paper, and why:
 
@@ -19,25 +19,23 @@ Where this departs from the paper, and why:
   values, where k(a, b) = exp(-1/8), whatever the split and whatever the bounds.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from kerncause.data import Dataset, Points
 from kerncause.errors import OptionError
 from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
-from kerncause.regression import Engine, Parameters, Problem, check_engine, make_engine
+from kerncause.regression import Parameters, Problem, check_engine, make_engine
 from kerncause.scores.base import LocalFit
+from kerncause.scores.optimise import Interval, Layout, Objective, ascend
 from kerncause.text import quoted
 
 Floats = npt.NDArray[np.float64]
 Bandwidths = Literal["per-parent", "shared"]
-Bounds = tuple[float, float]
 
 START_SCALES = (1.0, 0.2, 0.5, 0.1, 2.0)
 START_NOISE = 0.1**0.5
@@ -92,9 +90,9 @@ class LearnedKernelScore:
         starts: int = 2,
         *,
         tie_weight: bool = True,
-        response_bounds: Bounds = (0.1, 10.0),
-        parent_bounds: Bounds = (0.1, 10.0),
-        noise_bounds: Bounds = (0.001, 10.0),
+        response_bounds: Interval = (0.1, 10.0),
+        parent_bounds: Interval = (0.1, 10.0),
+        noise_bounds: Interval = (0.001, 10.0),
     ) -> None:
         if bandwidths not in get_args(Bandwidths):
             raise OptionError(f"bandwidths cannot be {quoted(bandwidths)}: choose per-parent or shared")
@@ -148,7 +146,7 @@ class LearnedKernelScore:
             # Gaps elsewhere left no row, or one value: nothing to explain, so no parent gains anything.
             return LocalFit(value=0.0, engine="none", evaluations=0, rows=data.n_rows)
         objective = self._objective(names, target, data)
-        runs = [_maximise(objective, scale) for scale in START_SCALES[: self._options["starts"]]]
+        runs = ascend(objective, START_SCALES[: self._options["starts"]])
         best = max(runs, key=lambda run: run.value)
         parameters = objective.layout.unpacked(best.theta)
         return LocalFit(
@@ -185,9 +183,7 @@ class LearnedKernelScore:
                 f"bandwidths are given for {sorted(given.bandwidths)} but the parents are {sorted(names)}"
             )
         objective = self._objective(names, target, data)
-        at = Parameters(
-            given.response_bandwidth, np.array([given.bandwidths[name] for name in names]), given.noise
-        )
+        at = Parameters(given.response_bandwidth, np.array([given.bandwidths[name] for name in names]), given.noise)
         value, gradient = objective.at(at)
         if absolute:
             value += log_distance_sum(data.points(target)) / data.n_rows
@@ -218,10 +214,10 @@ class LearnedKernelScore:
             raise OptionError(f"{quoted(target)} cannot be its own parent")
         return names, self.data.complete_for({target, *names})
 
-    def _objective(self, names: tuple[str, ...], target: str, data: Dataset) -> "_Objective":
+    def _objective(self, names: tuple[str, ...], target: str, data: Dataset) -> Objective:
         response = data.points(target)
         parents = tuple(data.points(name) for name in names)
-        layout = _Layout(
+        layout = Layout(
             fixed_response=fixed_response_bandwidth(response),
             parents=len(parents),
             shared=self._options["bandwidths"] == "shared",
@@ -229,7 +225,7 @@ class LearnedKernelScore:
             parent_bounds=self._options["parent_bounds"],
             noise_bounds=self._options["noise_bounds"],
         )
-        return _Objective(
+        return Objective(
             engine=make_engine(Problem(response, parents), self._options["engine"]),
             jacobian=JacobianTerm.of(response, self._options["tie_weight"]),
             n=data.n_rows,
@@ -245,115 +241,3 @@ def fixed_response_bandwidth(response: Points) -> float | None:
     if len(response.distinct) != 2:
         return None
     return 2.0 * float(np.linalg.norm(response.distinct[1] - response.distinct[0]))
-
-
-@dataclass(frozen=True, eq=False)
-class _Layout:
-    """How the free parameters lie in the optimiser's vector: log of [s_x] [s_1..s_k or s_p] [s_e]."""
-
-    fixed_response: float | None
-    parents: int
-    shared: bool
-    response_bounds: Bounds
-    parent_bounds: Bounds
-    noise_bounds: Bounds
-
-    @property
-    def _free_bandwidths(self) -> int:
-        return min(self.parents, 1) if self.shared else self.parents
-
-    @cached_property
-    def limits(self) -> Floats:
-        """The bounds of the free parameters themselves, lower then upper, (2, d)."""
-        response = [self.response_bounds] if self.fixed_response is None else []
-        return np.array([*response, *[self.parent_bounds] * self._free_bandwidths, self.noise_bounds]).T
-
-    @cached_property
-    def log_limits(self) -> Floats:
-        """The bounds of the optimiser's vector, (2, d)."""
-        return np.log(self.limits)
-
-    def start(self, heuristic: Parameters, scale: float) -> Floats:
-        """Return the heuristic with its bandwidths scaled, inside the bounds."""
-        response = [scale * heuristic.response_bandwidth] if self.fixed_response is None else []
-        parents = scale * heuristic.bandwidths
-        if self.shared and self.parents:
-            parents = np.exp(np.log(parents).mean(keepdims=True))
-        low, high = self.log_limits
-        return np.clip(np.log([*response, *parents, heuristic.noise]), low, high)
-
-    def unpacked(self, theta: Floats) -> Parameters:
-        """Return the parameters a vector stands for."""
-        # exp(log(10)) is not quite 10: end exactly on a bound that was reached.
-        values = np.minimum(np.maximum(np.exp(theta), self.limits[0]), self.limits[1])
-        bandwidths = values[-1 - self._free_bandwidths : -1]
-        return Parameters(
-            response_bandwidth=float(values[0]) if self.fixed_response is None else self.fixed_response,
-            bandwidths=np.repeat(bandwidths, self.parents) if self.shared else bandwidths,
-            noise=float(values[-1]),
-        )
-
-    def packed_gradient(self, gradient: Parameters) -> Floats:
-        """Return the gradient of the vector from that of the parameters."""
-        response = [gradient.response_bandwidth] if self.fixed_response is None else []
-        parents = gradient.bandwidths
-        if self.shared and self.parents:
-            parents = parents.sum(keepdims=True)
-        return np.array([*response, *parents, gradient.noise])
-
-    def at_bounds(self, theta: Floats, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the names of the parameters that lie at a bound."""
-        low, high = self.log_limits
-        touching = (theta <= low + 1e-9) | (theta >= high - 1e-9)
-        response = ["response"] if self.fixed_response is None else []
-        parents = list(names)
-        if self.shared and self.parents:
-            touching = np.concatenate(
-                [touching[: len(response)], [touching[-2]] * self.parents, touching[-1:]]
-            )
-        return tuple(
-            name for name, at in zip([*response, *parents, "noise"], touching, strict=True) if at
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Objective:
-    """S/n of one response and parent set as a function of the parameters."""
-
-    engine: Engine
-    jacobian: JacobianTerm
-    n: int
-    layout: _Layout
-    heuristic: Parameters
-
-    def at(self, parameters: Parameters) -> tuple[float, Parameters]:
-        """Return S/n and its derivatives by log s_x, log s_1..s_k, log s_e."""
-        likelihood = self.engine.evaluate(parameters)
-        s_x = parameters.response_bandwidth
-        gradient = Parameters(
-            (likelihood.response_bandwidth + self.jacobian.gradient(s_x)) / self.n,
-            likelihood.bandwidths / self.n,
-            likelihood.noise / self.n,
-        )
-        return (likelihood.value + self.jacobian.value(s_x)) / self.n, gradient
-
-    def loss(self, theta: Floats) -> tuple[float, Floats]:
-        """Return -S/n and its gradient for the optimiser's vector."""
-        value, gradient = self.at(self.layout.unpacked(theta))
-        return -value, -self.layout.packed_gradient(gradient)
-
-
-@dataclass(frozen=True, eq=False)
-class _Run:
-    value: float
-    theta: Floats
-    evaluations: int
-    converged: bool
-
-
-def _maximise(objective: _Objective, scale: float) -> _Run:
-    """Run L-BFGS-B with its default settings from the scaled heuristic; keep the best point seen."""
-    loss: Callable[[Floats], tuple[float, Floats]] = objective.loss
-    start = objective.layout.start(objective.heuristic, scale)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=objective.layout.log_limits.T)
-    return _Run(-float(found.fun), np.asarray(found.x), int(found.nfev), bool(found.success))

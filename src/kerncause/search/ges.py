@@ -85,9 +85,7 @@ class _Run:
             self.trace.append(self._step(phase, operator, gain))
             taken += 1
 
-    def _best(
-        self, operators: list[Operator], only_new: bool
-    ) -> tuple[Operator, float, Adjacency] | None:
+    def _best(self, operators: list[Operator], only_new: bool) -> tuple[Operator, float, Adjacency] | None:
         """Return the best gaining operator, its gain and where it leads."""
         self.ledger.prepare(c for operator in operators for c in self._comparisons(operator))
         gains = {op: sum(map(self.ledger.gain, self._comparisons(op))) for op in operators}

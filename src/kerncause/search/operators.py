@@ -111,7 +111,7 @@ def turns(graph: Adjacency, max_parents: int = NO_LIMIT) -> Iterator[Operator]:
 
 
 def _turn_arrow(graph: Adjacency, x: int, y: int) -> Iterator[tuple[int, int, int]]:
-    """y -> x: C = NA_yx + T a clique of neighbours of y that blocks every other path from y to x."""
+    """Y -> x: C = NA_yx + T a clique of neighbours of y that blocks every other path from y to x."""
     shared = graph.neighbours(y) & graph.adjacent(x)
     without = graph.changed(remove=[(y, x)])
     for T in cliques(graph, graph.neighbours(y) & ~graph.adjacent(x), shared):
@@ -121,7 +121,7 @@ def _turn_arrow(graph: Adjacency, x: int, y: int) -> Iterator[tuple[int, int, in
 
 
 def _turn_link(graph: Adjacency, x: int, y: int, shared: int) -> Iterator[tuple[int, int, int]]:
-    """x - y: C a clique of neighbours of y, some not joined to x, that NA_yx separates from the rest of NA_yx."""
+    """X - y: C a clique of neighbours of y, some not joined to x, that NA_yx separates from the rest of NA_yx."""
     around = graph.neighbours(y) & ~(1 << x)
     for C in cliques(graph, around):
         if not C & ~shared:

@@ -1,0 +1,212 @@
+"""The one front door: a table in, a Result out."""
+
+import time
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from kerncause.data import Dataset, Missing, read_table
+from kerncause.errors import DataWarning, OptionError
+from kerncause.graphs import CPDAG, DAG
+from kerncause.parallel import batches, worker_count
+from kerncause.result import Edge, Result
+from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, make_score
+from kerncause.search import Outcome, Progress, find_search
+from kerncause.text import quoted
+
+Table = Dataset | pd.DataFrame | npt.NDArray[Any] | str | Path
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Options of score and search under one name."""
+
+    score: Mapping[str, Any]
+    search: Mapping[str, Any]
+
+
+PRESETS: Mapping[str, Preset] = {
+    # The setting of Wang et al. (ICML 2024): one bandwidth for all parents, one start from the heuristic,
+    # GES with its two phases and no limit on parents.
+    "paper": Preset(score={"bandwidths": "shared", "starts": 1}, search={"turning": False, "max_parents": None}),
+}
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a watcher of `discover` is told: where the search is, scores computed, seconds gone."""
+
+    phase: str
+    step: int
+    edges: int
+    scores: int
+    seconds: float
+
+
+def discover(
+    data: Table,
+    score: str | LocalScore = "learned",
+    search: str = "ges",
+    preset: str | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    levels: Mapping[str, Sequence[str]] | None = None,
+    missing: Missing = "error",
+    na_values: Collection[str] | Mapping[str, Collection[str]] = (),
+    drop: Collection[str] = (),
+    max_parents: int | None = None,
+    turning: bool = False,
+    score_options: Mapping[str, Any] | None = None,
+    watch: Callable[[Status], None] | None = None,
+) -> Result:
+    """Learn a causal graph from a table.
+
+    Args:
+        data: a DataFrame, an array, a path to a CSV, TSV or Parquet file, or a Dataset.
+        score: the name of a score, or a score object.
+        search: the name of a search.
+        preset: `paper` for the setting of Wang et al. (2024).
+        seed: recorded with the result; `learned` with `ges` draws no random numbers.
+        workers: processes to score candidates with; None means one per core. The result is the same.
+        kinds: see `Dataset.from_frame`, as for `groups`, `levels`, `missing`, `na_values` and `drop`.
+        groups: columns that make up one vector variable.
+        levels: the order of ordinal values.
+        missing: what to do about missing values.
+        na_values: texts that mean a missing value.
+        drop: columns to leave out.
+        max_parents: no variable gets more parents than this.
+        turning: whether GES tries turning edges at the end.
+        score_options: keyword arguments of the score, such as `{"bandwidths": "shared"}`.
+        watch: called with a Status at every step and after every score.
+    """
+    started = time.perf_counter()
+    table = _dataset(
+        data,
+        {
+            "kinds": kinds,
+            "groups": groups,
+            "levels": levels,
+            "missing": missing,
+            "na_values": na_values,
+            "drop": drop,
+        },
+    )
+    for notice in table.notices:
+        warnings.warn(notice, DataWarning, stacklevel=2)
+    options = _chosen(preset, dict(score_options or {}), {"max_parents": max_parents, "turning": turning})
+    chosen = make_score(score, table, **options.score) if isinstance(score, str) else score
+    run = find_search(search)
+    settings = {
+        "score": score if isinstance(score, str) else type(score).__name__,
+        "search": search,
+        "preset": preset,
+        "seed": seed,
+        "workers": worker_count(workers),
+        "score_options": dict(getattr(chosen, "options", options.score)),
+        "search_options": dict(options.search),
+        "missing": missing,
+    }
+    with batches(chosen, workers) as batch:
+        told = _Told(watch, started)
+        ledger = Ledger(chosen, batch, told.score)
+        outcome = run(ledger, watch=told.step, **options.search)
+        member, fits, edges = _explained(outcome, ledger, table)
+    return Result(
+        graph=outcome.graph.reordered(table.names),
+        member=member.reordered(table.names),
+        fits=fits,
+        edge_list=edges,
+        trace=outcome.trace,
+        settings=settings,
+        data=table,
+        seconds=time.perf_counter() - started,
+        scores_computed=ledger.computed,
+    )
+
+
+class _Told:
+    """Turns the search's steps and the ledger's scores into one stream of Status."""
+
+    def __init__(self, watch: Callable[[Status], None] | None, started: float) -> None:
+        self._watch = watch
+        self._started = started
+        self._progress = Progress("forward", 0, 0)
+        self._scores = 0
+
+    def step(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tell()
+
+    def score(self) -> None:
+        self._scores += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._watch:
+            now, p = time.perf_counter() - self._started, self._progress
+            self._watch(Status(p.phase, p.step, p.edges, self._scores, now))
+
+
+def _dataset(data: Table, options: dict[str, Any]) -> Dataset:
+    given = {name: value for name, value in options.items() if value}
+    if isinstance(data, Dataset):
+        given.pop("missing", None)
+        if given:
+            raise OptionError(f"{', '.join(sorted(given))} cannot be given with a Dataset: give it when making one")
+        return data
+    if isinstance(data, str | Path):
+        return read_table(data, **given)
+    if isinstance(data, pd.DataFrame):
+        return Dataset.from_frame(data, **given)
+    return Dataset.from_array(np.asarray(data), **given)
+
+
+def _chosen(preset: str | None, score: dict[str, Any], search: dict[str, Any]) -> Preset:
+    """Merge what a preset fixes with what was asked for; refuse a contradiction."""
+    if preset is None:
+        return Preset(score, search)
+    if preset not in PRESETS:
+        raise OptionError(f"there is no preset {quoted(preset)}: the choices are {', '.join(PRESETS)}")
+    fixed = PRESETS[preset]
+    for asked, meant in ((score, fixed.score), (search, fixed.search)):
+        for name in set(asked) & set(meant):
+            if asked[name] and asked[name] != meant[name]:
+                raise OptionError(
+                    f"preset {preset} means {name}={meant[name]}, not {asked[name]}: leave out the preset or {name}"
+                )
+    return Preset({**score, **fixed.score}, {**search, **fixed.search})
+
+
+def _explained(outcome: Outcome, ledger: Ledger, table: Dataset) -> tuple[DAG, dict[str, LocalFit], tuple[Edge, ...]]:
+    """Choose a member of the class, fit its local models, and say what each edge is worth in it."""
+    member = outcome.graph.to_dag()
+    wholes = {name: member.parents(name) for name in table.names}
+    without = {
+        (parent, child): Comparison(child, parents - {parent}, parents)
+        for child, parents in wholes.items()
+        for parent in parents
+    }
+    same = [Comparison(name, parents, parents) for name, parents in wholes.items()]
+    ledger.prepare([*same, *without.values()])
+    fits = {name: ledger.fit(name, parents) for name, parents in wholes.items()}
+    edges = [
+        _edge(outcome.graph, table, parent, child, ledger.gain(comparison), fits[child])
+        for (parent, child), comparison in without.items()
+    ]
+    place = {name: i for i, name in enumerate(table.names)}
+    return member, fits, tuple(sorted(edges, key=lambda e: (place[e.source], place[e.target])))
+
+
+def _edge(graph: CPDAG, table: Dataset, parent: str, child: str, gain: float, fit: LocalFit) -> Edge:
+    directed = parent in graph.parents(child)
+    ends = (parent, child) if directed else tuple(sorted((parent, child), key=table.names.index))
+    return Edge(ends[0], ends[1], directed, gain, fit.bandwidths.get(parent))

@@ -1,0 +1,179 @@
+"""What every method returns: the graph, how it was found, and how it is written down."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from kerncause.data import Dataset
+from kerncause.errors import KerncauseError, OptionError
+from kerncause.graphs import CPDAG, DAG
+from kerncause.scores import LocalFit
+from kerncause.search import Step
+from kerncause.text import counted, printable, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One edge of the result.
+
+    Attributes:
+        source: the cause, or for an undirected edge the end that comes first in the table.
+        target: the effect, or the other end.
+        directed: whether every DAG of the class has it this way round.
+        gain: what the score would lose without it, in nats per output column.
+        bandwidth: the learned bandwidth of the parent in the model of the child (long: smooth, weak).
+    """
+
+    source: str
+    target: str
+    directed: bool
+    gain: float
+    bandwidth: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A learned causal graph.
+
+    The graph is a CPDAG: an undirected edge can go either way without changing any independence. Gains and
+    bandwidths are those of `member`, one DAG of the class that is chosen by content alone.
+
+    Attributes:
+        graph: the equivalence class.
+        member: the DAG of the class on which the gains, the bandwidths and `score` were computed.
+        fits: the local model of every variable in `member`.
+        edge_list: every edge, in the order of the table.
+        trace: every step of the search.
+        settings: what was asked for, enough to do it again.
+        data: the table it was learned from.
+        seconds: how long the search took.
+        scores_computed: how many local scores it needed.
+    """
+
+    graph: CPDAG
+    member: DAG
+    fits: Mapping[str, LocalFit] = field(repr=False)
+    edge_list: tuple[Edge, ...] = field(repr=False)
+    trace: tuple[Step, ...] = field(repr=False)
+    settings: Mapping[str, Any]
+    data: Dataset
+    seconds: float
+    scores_computed: int
+
+    @cached_property
+    def edges(self) -> pd.DataFrame:
+        """One row per edge: source, target, directed, gain, bandwidth."""
+        columns = list(Edge.__dataclass_fields__)
+        return pd.DataFrame([asdict(edge) for edge in self.edge_list], columns=columns)
+
+    @property
+    def score(self) -> float:
+        """The total score of `member`: the sum of its local scores."""
+        return sum(fit.value for fit in self.fits.values())
+
+    def to_networkx(self) -> "nx.DiGraph[str]":
+        """Return a DiGraph with `directed`, `gain` and `bandwidth` on the edges; undirected edges go both ways."""
+        graph = self.graph.to_networkx()
+        for edge in self.edge_list:
+            ends = [(edge.source, edge.target)] + ([] if edge.directed else [(edge.target, edge.source)])
+            for a, b in ends:
+                graph.edges[a, b].update(gain=edge.gain, bandwidth=edge.bandwidth)
+        return graph
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `graph.json` holds."""
+        return {
+            "nodes": list(self.graph.nodes),
+            "edges": [asdict(edge) for edge in self.edge_list],
+            "settings": dict(self.settings),
+            "data": {
+                "rows": self.data.n_rows,
+                "hash": self.data.hash,
+                "variables": [asdict(variable) for variable in self.data.variables],
+            },
+            "score": self.score,
+            "member": [list(edge) for edge in self.member.edges],
+        }
+
+    def to_dot(self) -> str:
+        """Return the graph in the language of Graphviz, every name quoted."""
+        lines = ["digraph kerncause {", "  node [shape=box, style=rounded];"]
+        lines += [f"  {_dot_name(node)};" for node in self.graph.nodes]
+        for edge in self.edge_list:
+            arrow = "" if edge.directed else ", dir=none"
+            ends = f"{_dot_name(edge.source)} -> {_dot_name(edge.target)}"
+            lines.append(f'  {ends} [label="{edge.gain:.1f}"{arrow}];')
+        return "\n".join([*lines, "}", ""])
+
+    def save(self, directory: str | Path) -> Path:
+        """Write `graph.json`, `graph.dot` and `trace.jsonl`, all or none; return the directory."""
+        directory = Path(directory)
+        contents = {
+            "graph.json": json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+            "graph.dot": self.to_dot(),
+            "trace.jsonl": "".join(json.dumps(asdict(step), ensure_ascii=False) + "\n" for step in self.trace),
+        }
+        with writable(directory) as scratch:
+            for name, text in contents.items():
+                (scratch / name).write_text(text, encoding="utf-8")
+            directory.mkdir(parents=True, exist_ok=True)
+            for name in contents:
+                (scratch / name).replace(directory / name)
+        return directory
+
+    def __repr__(self) -> str:
+        directed = sum(edge.directed for edge in self.edge_list)
+        lines = [
+            f"{counted(len(self.graph.nodes), 'variable')}, {counted(len(self.edge_list), 'edge')} "
+            f"({directed} directed), learned from {counted(self.data.n_rows, 'row')} "
+            f"in {self.seconds:.1f} s with {counted(self.scores_computed, 'local score')}"
+        ]
+        for edge in sorted(self.edge_list, key=lambda e: -e.gain):
+            arrow = "→" if edge.directed else "—"
+            lines.append(f"  {printable(edge.source)} {arrow} {printable(edge.target)}   gain {edge.gain:.1f}")
+        return "\n".join(lines)
+
+
+@contextmanager
+def writable(directory: Path) -> "Iterator[Path]":
+    """Give a scratch directory on the same disk as `directory`, or say in one sentence why it cannot be written.
+
+    Nothing remains of the scratch directory, and `directory` itself is not touched.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise OptionError(f"{quoted(directory)} is a file: give a directory for the results")
+    place = directory.absolute()
+    while not place.exists():
+        place = place.parent
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=".kerncause-", dir=place))
+    except OSError as problem:
+        raise KerncauseError(
+            f"cannot write results to {quoted(directory)}: {problem.strerror or problem}; choose another directory"
+        ) from problem
+    try:
+        yield scratch
+    except OSError as problem:
+        raise KerncauseError(
+            f"cannot write results to {quoted(directory)}: {problem.strerror or problem}; choose another directory"
+        ) from problem
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _dot_name(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    return f'"{escaped}"'
