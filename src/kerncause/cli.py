@@ -155,8 +155,10 @@ def discover(
 
 
 @app.command(
-    epilog="Example:   kerncause score data.csv --target Y --parents A,B   "
-    "(a name with a comma in quotes:  --parents '\"a,b\",c')"
+    epilog=_examples(
+        "kerncause score data.csv --target Y --parents A,B",
+        """kerncause score data.csv --target Y --parents '"a, with a comma",B'""",
+    )
 )
 def score(
     data: DataPath,
