@@ -5,9 +5,9 @@ from itertools import combinations, product
 
 import numpy as np
 
+from kerncause.errors import GraphError
 from kerncause.graphs import DAG, Adjacency
 from kerncause.graphs.equivalence import topological_order
-from kerncause.errors import GraphError
 
 
 def standardised(columns):
@@ -20,7 +20,8 @@ def dense_score(x, parents, s_x, s_k, s_e, tie_weight=True):
     n = len(x)
     D_x = ((x[:, None] - x[None]) ** 2).sum(-1)
     K_X = np.exp(-D_x / (2 * s_x**2))
-    K_PA = np.exp(-0.5 * sum((((p[:, None] - p[None]) ** 2).sum(-1) / s**2 for p, s in zip(parents, s_k)), np.zeros((n, n))))
+    exponents = [((p[:, None] - p[None]) ** 2).sum(-1) / s**2 for p, s in zip(parents, s_k, strict=True)]
+    K_PA = np.exp(-0.5 * sum(exponents, np.zeros((n, n))))
     K_t = K_PA + s_e**2 * np.eye(n)
     apart = D_x > 0
     log_slopes = np.log(np.sqrt(D_x[apart]) / s_x**2) - D_x[apart] / (2 * s_x**2)
@@ -77,7 +78,7 @@ def all_dags(size: int) -> list[Adjacency]:
     pairs = list(combinations(range(size), 2))
     dags = []
     for choice in product((0, 1, 2), repeat=len(pairs)):
-        arcs = [(i, j) if c == 1 else (j, i) for (i, j), c in zip(pairs, choice) if c]
+        arcs = [(i, j) if c == 1 else (j, i) for (i, j), c in zip(pairs, choice, strict=False) if c]
         graph = Adjacency.of(size, arcs)
         try:
             topological_order(graph)

@@ -7,6 +7,9 @@ Optionally, turning: while some turn gains, take the best, and begin again with 
   package are not score-equivalent, so the gains along a ring of turns need not add up to zero and turning
   could go round for ever: a turn may lead only to a class that this search has not been in, each repetition
   needs at least one turn, and there are finitely many classes.
+* For the same reason an undirected edge may come in for its gain one way and go out for its gain the other
+  way: Chickering's search assumes that both are equal. That is the algorithm as published, and as the paper
+  used it; it is left as it is.
 * It honours `max_parents` exactly: an insertion or turn that gives its target more parents is not
   considered. All DAGs of a class have the same largest number of parents, so this bounds every member.
 * It is deterministic: gains within 1e-7 of the best count as tied, and the tie goes to the first operator in

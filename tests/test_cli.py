@@ -1,0 +1,205 @@
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import kerncause
+from kerncause.cli import app
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(2)
+    a = rng.normal(size=120)
+    frame = pd.DataFrame({"a": a, "b": np.sin(2 * a) + 0.3 * rng.normal(size=120), "c": rng.integers(0, 3, 120)})
+    frame["x"], frame["y"] = rng.normal(size=120), frame["b"] + rng.normal(size=120)
+    frame["size"] = np.array(["low", "avg", "high"])[frame["c"]]
+    path = tmp_path / "table.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def run(*words):
+    return runner.invoke(app, [str(word) for word in words])
+
+
+def test_discover_prints_the_graph_and_writes_it(table, tmp_path):
+    done = run("discover", table, "--workers", 1, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "120 rows, 6 variables" in done.output
+    assert re.search(r"c\s+ordinal\s+whole numbers, 3 values", done.output)
+    assert re.search(r"a [→—] b", done.output)
+    assert f"The result is in {tmp_path / 'out'}" in done.output.replace("\n", "")
+    assert json.loads((tmp_path / "out" / "graph.json").read_text())["data"]["rows"] == 120
+
+
+def test_options_reach_the_table_and_the_search(table, tmp_path):
+    done = run(
+        *("discover", table, "--workers", 1, "--out", tmp_path / "o", "--quiet"),
+        *("--group", "pos=x,y", "--levels", "size=low,avg,high", "--kind", "c=categorical"),
+        *("--max-parents", 1, "--preset", "paper", "--seed", 7, "--drop", "a"),
+    )
+    assert done.exit_code == 1
+    assert "preset paper means max_parents=None" in done.output
+    done = run(
+        *("discover", table, "--workers", 1, "--out", tmp_path / "o", "--quiet"),
+        *("--group", "pos=x,y", "--levels", "size=low,avg,high", "--kind", "c=categorical"),
+        *("--max-parents", 1, "--seed", 7, "--drop", "a", "--turning"),
+    )
+    assert done.exit_code == 0, done.output
+    assert done.output == ""
+    graph = json.loads((tmp_path / "o" / "graph.json").read_text())
+    variables = {v["name"]: v for v in graph["data"]["variables"]}
+    assert list(variables) == ["b", "c", "pos", "size"]
+    assert variables["pos"]["kind"] == "vector"
+    assert variables["c"]["kind"] == "categorical"
+    assert variables["size"]["levels"] == ["low", "avg", "high"]
+    assert graph["settings"]["seed"] == 7
+    assert graph["settings"]["search_options"] == {"max_parents": 1, "turning": True}
+
+
+def test_score_prints_the_local_model(table):
+    done = run("score", table, "--target", "b", "--parents", "a,c")
+    assert done.exit_code == 0, done.output
+    fit = kerncause.LearnedKernelScore(kerncause.read_table(table)).fit("b", ["a", "c"])
+    assert f"{fit.value:.6f}" in done.output
+    gains = {name: float(gain) for name, gain in re.findall(r"^\s+(\w)\s+(-?[\d.]+)\s", done.output, re.M)}
+    assert gains["a"] > 10
+    assert gains["c"] < 0
+    assert run("score", table, "--target", "b").exit_code == 0
+    assert "cannot be its own parent" in run("score", table, "--target", "b", "--parents", "b").output
+
+
+def test_missing_values_from_the_shell(tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"]).round(3).astype(str)
+    frame.loc[3, "a"] = "NA"
+    frame["k"] = np.where(rng.random(40) < 0.5, "NA", "yes")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert "'a' mixes numbers" in run("discover", tmp_path / "t.csv").output
+    for how in ("drop", "testwise"):
+        done = run("discover", tmp_path / "t.csv", "--na", "a=NA", "--missing", how, "--workers", 1)
+        assert done.exit_code == 0, done.output
+        assert "1 row of 40" in done.output
+        assert re.search(r"k\s+categorical\s+text, 2 values", done.output)
+
+
+def test_names_with_markup_and_escapes_are_text(tmp_path):
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=60)
+    frame = pd.DataFrame({"[red]a[/red]": a, "b\x1b[31m,=": a + 0.1 * rng.normal(size=60)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done = run("discover", tmp_path / "t.csv", "--workers", 1)
+    assert done.exit_code == 0, done.output
+    assert "[red]a[/red]" in done.output
+    assert "\x1b" not in done.output
+    scored = run("score", tmp_path / "t.csv", "--target", "[red]a[/red]", "--parents", '"b\x1b[31m,="')
+    assert scored.exit_code == 0, scored.output
+
+
+GOOD = "a,b\n" + "\n".join(f"{i / 7},{(i * i % 11) / 3}" for i in range(30)) + "\n"
+N = 30
+
+
+def rows(columns):
+    return "\n".join([",".join(columns), *(",".join(str(c[i]) for c in columns.values()) for i in range(N))]) + "\n"
+
+
+number = [i / 7 for i in range(N)]
+BAD = [
+    ("", [], "is empty"),
+    ("a\n1\n2\n", [], "has 1 variable"),
+    ("a,b\n1,2\n", [], "one row"),
+    ("a,a\n1,2\n3,4\n", [], "'a' stands for several columns"),
+    (rows({"a": number, "flat": [3] * N}), [], "'flat' has the same value in every row: drop it"),
+    (
+        rows({"a": number, "gap": ["", 1.5, 2.5] * 10}),
+        [],
+        "10 rows of 30 have missing values, in 'gap': choose missing",
+    ),
+    (rows({"a": number, "big": ["inf", 1.5, 2.5] * 10}), [], "'big' has 10 infinite values"),
+    (rows({"a": number, "void": [""] * N}), [], "'void' has no value at all"),
+    (rows({"a": number, "mix": ["x", 1, 2] * 10}), [], "'mix' mixes numbers"),
+    (rows({"a": number, "id": [f"p{i}" for i in range(N)]}), [], "'id' is text with a different value in each"),
+    (GOOD, ["--kind", "a=float"], "'a' cannot be of kind 'float'"),
+    (GOOD, ["--kind", "z=ordinal"], "column 'z' that the table does not have"),
+    (GOOD, ["--kind", "a"], "--kind cannot be 'a'"),
+    (GOOD, ["--group", "g=a,b", "--group", "h=b"], "'b' is in group 'g' and in group 'h'"),
+    (GOOD, ["--missing", "maybe"], "--missing cannot be 'maybe'"),
+    (GOOD, ["--workers", "0"], "workers cannot be 0"),
+    (GOOD, ["--max-parents", "-2"], "max_parents cannot be -2"),
+    (GOOD, ["--preset", "other"], "there is no preset 'other'"),
+    (GOOD, ["--sep", "::"], "is not one character"),
+]
+
+
+@pytest.mark.parametrize(("text", "words", "message"), BAD)
+def test_bad_input_gets_a_sentence_and_leaves_nothing(tmp_path, text, words, message):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    done = run("discover", path, "--out", tmp_path / "out", *words)
+    assert done.exit_code == 1
+    assert message in done.output
+    assert "Traceback" not in done.output
+    assert isinstance(done.exception, SystemExit)
+    assert [p.name for p in tmp_path.iterdir()] == ["bad.csv"]
+
+
+def test_bad_paths_get_a_sentence(table, tmp_path):
+    assert "there is no file" in run("discover", tmp_path / "none.csv").output
+    assert "is a directory" in run("discover", tmp_path).output
+    done = run("discover", table, "--out", "/proc/none/out")
+    assert done.exit_code == 1
+    assert "cannot write results to '/proc/none/out'" in done.output
+    assert "rows" not in done.output, "said before the work begins"
+    assert "is a file" in run("discover", table, "--out", table).output
+    assert "there is no variable 'q'" in run("score", table, "--target", "q").output
+
+
+def test_more_columns_than_rows_is_a_note(tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(4, 6)), columns=list("abcdef"))
+    frame.to_csv(tmp_path / "wide.csv", index=False)
+    done = run("discover", tmp_path / "wide.csv", "--workers", 1, "--max-parents", 1)
+    assert done.exit_code == 0, done.output
+    assert "note: the table has more variables (6) than rows (4)" in done.output
+
+
+def test_version_and_help():
+    assert run("--version").output.strip() == f"kerncause {kerncause.__version__}"
+    for words in (["--help"], ["discover", "--help"], ["score", "--help"]):
+        done = run(*words)
+        assert done.exit_code == 0
+        assert "Examples:" in done.output
+
+
+def test_the_installed_command_keeps_logs_clean(table, tmp_path):
+    """No control characters when the output is not a terminal; a progress line when it is."""
+    words = [sys.executable, "-m", "kerncause.cli", "discover", str(table), "--workers", "1"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100"})
+    assert "\x1b" not in done.stdout + done.stderr
+    assert done.stderr == ""
+    import pty
+
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=follower, env={**os.environ, "TERM": "xterm"})
+    os.close(follower)
+    seen = b""
+    while True:
+        try:
+            chunk = os.read(leader, 4096)
+        except OSError:
+            break
+        if not chunk:
+            break
+        seen += chunk
+    assert process.wait() == 0
+    assert b"step" in seen
+    assert b"scores" in seen

@@ -1,0 +1,306 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+import kerncause
+from kerncause import ComputationError, Dataset, DataWarning, LearnedKernelScore, OptionError, discover, networks
+from kerncause.metrics import skeleton_accuracy
+from kerncause.parallel import batches, worker_count
+from kerncause.scores import Comparison, Ledger, Query
+
+
+def mixed_frame(n=150, seed=1):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    b = np.tanh(2 * a) + 0.4 * rng.normal(size=n)
+    level = np.digitize(b + 0.3 * rng.normal(size=n), [-0.8, 0, 0.8])
+    flag = rng.random(n) < 0.4
+    x = a * np.where(flag, 1, -1) + 0.4 * rng.normal(size=n)
+    y = x + rng.normal(size=n)
+    return pd.DataFrame({"a": a, "b": b, "level": level, "flag": flag, "x": x, "y": y})
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    return discover(mixed_frame(), groups={"xy": ["x", "y"]}, workers=1)
+
+
+@pytest.fixture(scope="module")
+def sachs():
+    return discover(networks.load("sachs").sample(500, seed=9), workers=1)
+
+
+def edges_of(result, names=None):
+    """Edges with their exact gains, under other names."""
+    names = names or {}
+    return {
+        (frozenset(named) if not e.directed else named, e.gain, e.bandwidth)
+        for e in result.edge_list
+        for named in [(names.get(e.source, e.source), names.get(e.target, e.target))]
+    }
+
+
+def test_a_result_has_what_was_promised(mixed):
+    assert mixed.edges.columns.tolist() == ["source", "target", "directed", "gain", "bandwidth"]
+    assert len(mixed.edges) == len(mixed.graph.skeleton)
+    assert set(mixed.graph.nodes) == {"a", "b", "level", "flag", "xy"}
+    assert mixed.member.to_cpdag() == mixed.graph
+    assert mixed.score == pytest.approx(sum(fit.value for fit in mixed.fits.values()))
+    assert mixed.trace[-1].edges == len(mixed.edges)
+    assert "variables" in repr(mixed)
+    assert frozenset({"a", "b"}) in mixed.graph.skeleton
+
+
+def test_gains_are_what_the_score_loses_without_the_edge(mixed):
+    score = LearnedKernelScore(mixed.data)
+    for parent, child in mixed.member.edges:
+        parents = mixed.member.parents(child)
+        loss = score.local_score(child, parents) - score.local_score(child, parents - {parent})
+        row = next(e for e in mixed.edge_list if {e.source, e.target} == {parent, child})
+        assert row.gain == pytest.approx(loss)
+        assert row.bandwidth == score.fit(child, parents).bandwidths[parent]
+
+
+def test_networkx_carries_the_gains(mixed):
+    graph = mixed.to_networkx()
+    assert isinstance(graph, nx.DiGraph)
+    for edge in mixed.edge_list:
+        assert graph.edges[edge.source, edge.target]["gain"] == edge.gain
+        assert graph.has_edge(edge.target, edge.source) == (not edge.directed)
+
+
+def test_order_and_names_change_nothing_mixed(mixed):
+    frame = mixed_frame()
+    shuffled = frame.sample(frac=1, random_state=3)[["y", "level", "x", "b", "flag", "a"]]
+    names = {"a": "zebra", "b": "yak", "level": "b", "flag": "a"}
+    other = discover(shuffled.rename(columns=names), groups={"xy": ["y", "x"]}, workers=1)
+    assert edges_of(other) == edges_of(mixed, names)
+    assert [s.gain for s in other.trace] == [s.gain for s in mixed.trace]
+    assert other.score == pytest.approx(mixed.score, rel=1e-12)
+
+
+def test_order_and_names_change_nothing_discrete(sachs):
+    frame = networks.load("sachs").sample(500, seed=9)
+    rng = np.random.default_rng(0)
+    columns = list(rng.permutation(frame.columns))
+    names = dict(zip(frame.columns, rng.permutation(frame.columns), strict=True))
+    other = discover(frame.sample(frac=1, random_state=1)[columns].rename(columns=names), workers=1)
+    assert edges_of(other) == edges_of(sachs, names)
+    assert [s.gain for s in other.trace] == [s.gain for s in sachs.trace]
+
+
+def test_two_workers_give_what_one_gives(sachs, mixed):
+    twice = discover(networks.load("sachs").sample(500, seed=9), workers=2)
+    assert edges_of(twice) == edges_of(sachs)
+    assert twice.trace == sachs.trace
+    assert twice.scores_computed == sachs.scores_computed
+    assert edges_of(discover(mixed_frame(), groups={"xy": ["x", "y"]}, workers=2)) == edges_of(mixed)
+
+
+def test_sachs_and_child_are_found():
+    """On seeds of its own; the full-size figure is a line of the benchmark."""
+    for name, least in (("sachs", 0.85), ("child", 0.85)):
+        network = networks.load(name)
+        sample = network.sample(1000, seed=77)
+        found = discover(sample.loc[:, sample.nunique() > 1])
+        assert skeleton_accuracy(network.dag, found.graph).f1 >= least
+
+
+def test_max_parents_is_honoured(sachs):
+    limited = discover(networks.load("sachs").sample(500, seed=9), max_parents=1)
+    assert max(len(limited.member.parents(v)) for v in limited.graph.nodes) <= 1
+    assert max(len(sachs.member.parents(v)) for v in sachs.graph.nodes) > 1
+    assert limited.settings["search_options"]["max_parents"] == 1
+
+
+def test_the_paper_preset():
+    frame = networks.load("sachs").sample(300, seed=2)
+    paper = discover(frame, preset="paper")
+    assert paper.settings["score_options"]["bandwidths"] == "shared"
+    assert paper.settings["score_options"]["starts"] == 1
+    for name, fit in paper.fits.items():
+        assert len(set(fit.bandwidths.values())) <= 1, name
+    with pytest.raises(OptionError, match="preset paper means bandwidths=shared"):
+        discover(frame, preset="paper", score_options={"bandwidths": "per-parent"})
+    with pytest.raises(OptionError, match="preset paper means max_parents=None"):
+        discover(frame, preset="paper", max_parents=2)
+    with pytest.raises(OptionError, match="there is no preset 'nature'"):
+        discover(frame, preset="nature")
+
+
+def test_unknown_choices_are_refused():
+    frame = mixed_frame(30)
+    with pytest.raises(OptionError, match="there is no score 'best'"):
+        discover(frame, score="best")
+    with pytest.raises(OptionError, match="there is no search 'all'"):
+        discover(frame, search="all")
+    with pytest.raises(OptionError, match="workers cannot be 0"):
+        discover(frame, workers=0)
+    with pytest.raises(OptionError, match="does not take these options"):
+        discover(frame, score_options={"speed": 11})
+    with pytest.raises(OptionError, match="kinds cannot be given with a Dataset"):
+        discover(Dataset.from_frame(frame), kinds={"a": "continuous"})
+
+
+def test_any_score_object_will_do():
+    class Favourite:
+        variables = ("a", "b", "level", "flag", "x", "y")
+
+        def local_score(self, target, parents):
+            return float({"a", "b"} <= {target, *parents}) - 0.1 * len(parents)
+
+    result = discover(mixed_frame(30), score=Favourite(), workers=1)
+    assert result.edges[["source", "target"]].to_numpy().tolist() == [["a", "b"]]
+    assert result.edges["bandwidth"].isna().all()
+    assert result.settings["score"] == "Favourite"
+
+
+def test_arrays_paths_and_datasets_are_tables_too(tmp_path, mixed):
+    frame = mixed_frame(60)[["a", "b"]]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    results = [
+        discover(data, workers=1)
+        for data in (frame, frame.to_numpy(), tmp_path / "t.csv", str(tmp_path / "t.csv"), Dataset.from_frame(frame))
+    ]
+    assert len({r.score for r in results}) == 1
+    assert results[1].graph.nodes == ("x1", "x2")
+
+
+def test_what_should_be_known_is_warned_of():
+    frame = mixed_frame(60)
+    frame.loc[3, "a"] = np.nan
+    with pytest.warns(DataWarning, match="they were dropped, 59 rows left"):
+        discover(frame[["a", "b"]], missing="drop", workers=1)
+
+
+def test_testwise_compares_on_the_same_rows():
+    frame = mixed_frame(120)[["a", "b", "level"]]
+    rng = np.random.default_rng(0)
+    frame["a"] = frame["a"].mask(rng.random(120) < 0.2)
+    frame["level"] = frame["level"].mask(rng.random(120) < 0.2)
+    data = Dataset.from_frame(frame, missing="testwise")
+    ledger = Ledger(LearnedKernelScore(data))
+    gain = ledger.gain(Comparison("b", frozenset({"a"}), frozenset({"a", "level"})))
+    # The same by hand: rows complete for all three, columns scaled on all their values.
+    scaled = (frame - frame.mean()) / frame.std(ddof=0)
+    complete = Dataset.from_frame(scaled.dropna(), kinds=dict.fromkeys(frame, "continuous"))
+    object.__setattr__(complete, "values", complete.codes)  # keep the scale
+    by_hand = LearnedKernelScore(complete)
+    expected = by_hand.local_score("b", ["a", "level"]) - by_hand.local_score("b", ["a"])
+    assert gain == pytest.approx(expected, abs=1e-5)
+    alone = ledger.fit("b", ["a"])
+    assert alone.rows == int(frame["a"].notna().sum())
+    with pytest.warns(DataWarning, match="each score uses the rows complete for it"):
+        result = discover(frame, missing="testwise", workers=1)
+    assert frozenset({"a", "b"}) in result.graph.skeleton
+    with pytest.warns(DataWarning):
+        assert edges_of(discover(frame, missing="testwise", workers=2)) == edges_of(result)
+
+
+def test_gaps_that_leave_nothing_give_no_edge():
+    frame = pd.DataFrame({"a": [1.5, 2.5, 3.0, np.nan, np.nan, np.nan], "b": [np.nan] * 3 + [0.5, 1.5, 1.0]})
+    frame["c"] = [0.1, 0.5, 0.2, 0.7, 0.9, 0.4]
+    with pytest.warns(DataWarning) as said:
+        result = discover(frame, missing="testwise", workers=1)
+    assert any("in only 0 rows" in str(warning.message) for warning in said)
+    assert frozenset({"a", "b"}) not in result.graph.skeleton
+
+
+def test_the_files(tmp_path, mixed):
+    where = mixed.save(tmp_path / "new" / "place")
+    assert sorted(p.name for p in where.iterdir()) == ["graph.dot", "graph.json", "trace.jsonl"]
+    graph = json.loads((where / "graph.json").read_text())
+    assert graph["nodes"] == list(mixed.graph.nodes)
+    assert set(graph["edges"][0]) >= {"source", "target", "directed", "gain"}
+    assert graph["data"]["rows"] == 150
+    assert graph["data"]["hash"] == mixed.data.hash
+    assert graph["settings"]["search"] == "ges"
+    trace = [json.loads(line) for line in (where / "trace.jsonl").read_text().splitlines()]
+    assert [step["gain"] for step in trace] == [step.gain for step in mixed.trace]
+    again = mixed.save(where)
+    assert sorted(p.name for p in again.iterdir()) == ["graph.dot", "graph.json", "trace.jsonl"]
+
+
+def test_names_cannot_break_the_files(tmp_path):
+    frame = mixed_frame(80)[["a", "b"]]
+    frame.columns = ['a"]; evil [label="\\', "b\n<script>\x1b[31m[bold]"]
+    result = discover(frame, workers=1)
+    result.save(tmp_path)
+    dot = (tmp_path / "graph.dot").read_text()
+    assert '"a\\"]; evil [label=\\"\\\\"' in dot
+    assert "\x1b" not in repr(result)
+    assert json.loads((tmp_path / "graph.json").read_text())["nodes"] == list(frame.columns)
+    strings = re.sub(r'"(?:[^"\\]|\\.)*"', "NAME", dot)
+    assert "evil" not in strings
+
+
+def test_a_place_that_cannot_be_written(tmp_path, mixed):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OptionError, match="is a file"):
+        mixed.save(tmp_path / "file")
+    with pytest.raises(kerncause.KerncauseError, match="cannot write results"):
+        mixed.save("/proc/nowhere/result")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file"]
+
+
+class DyingScore:
+    variables = ("a", "b", "c")
+
+    def __init__(self, main):
+        self._main = main
+
+    def local_score(self, target, parents):
+        if os.getpid() != self._main and parents:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 0.0
+
+
+def test_a_worker_that_dies_is_an_error_not_a_hang():
+    score = DyingScore(os.getpid())
+    with pytest.raises(ComputationError, match="a worker process died"), batches(score, 2) as batch:
+        list(batch([Query(t, frozenset({p})) for t, p in ("ab", "bc", "ca")]))
+
+
+def test_workers_default_to_the_cores_we_may_use():
+    assert worker_count(None) >= 1
+    assert worker_count(3) == 3
+
+
+SCRIPT = """
+import kerncause
+frame = kerncause.networks.load("sachs").sample(2000, seed=1)
+print("started", flush=True)
+kerncause.discover(frame, workers=2)
+"""
+
+
+def test_ctrl_c_stops_the_workers_too():
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    process.stdout.readline()
+    time.sleep(1.5)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert b"KeyboardInterrupt" in errors
+    assert process.returncode != 0
+    time.sleep(0.5)
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+
+
+def test_a_watcher_sees_the_search_go_on():
+    seen = []
+    discover(mixed_frame(60)[["a", "b", "level"]], workers=1, watch=seen.append)
+    assert [s.scores for s in seen] == sorted(s.scores for s in seen)
+    assert seen[-1].scores > 5
+    assert {s.phase for s in seen} == {"forward", "backward"}

@@ -1,0 +1,373 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from kerncause import ComputationError, Dataset, LearnedKernelScore, OptionError, ScoreParameters, networks
+from kerncause.data import Points
+from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
+from kerncause.regression import ENGINES, Parameters, Problem, make_engine
+from kerncause.scores.optimise import Interval, Layout, Objective, ascend
+from oracles import dense_score, standardised
+
+GROUPS = {"vec": ["p", "q"]}
+
+
+def mixed_frame(n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    b = np.sin(2 * a) + 0.3 * rng.normal(size=n)
+    level = np.digitize(a + 0.5 * rng.normal(size=n), [-1, 0, 1])
+    flag = (b + 0.5 * rng.normal(size=n)) > 0
+    p, q = a + rng.normal(size=n), b * a
+    return pd.DataFrame({"a": a, "b": b, "level": level, "flag": flag, "p": p, "q": q})
+
+
+def columns(frame, name):
+    return standardised(frame[GROUPS.get(name, [name])].to_numpy(dtype=float))
+
+
+CASES = [
+    ("a", []),
+    ("b", ["a"]),
+    ("level", ["a", "b"]),
+    ("flag", ["level"]),
+    ("vec", ["a", "flag"]),
+    ("b", ["vec", "level", "a"]),
+    ("level", ["flag"]),
+    ("vec", []),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("target", "parents"), CASES)
+@pytest.mark.parametrize("tie_weight", [True, False])
+def test_value_is_the_ten_line_formula(engine, target, parents, tie_weight):
+    frame = mixed_frame()
+    score = LearnedKernelScore(Dataset.from_frame(frame, groups=GROUPS), engine=engine, tie_weight=tie_weight)
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        s_x, s_e = rng.uniform(0.3, 3), rng.uniform(0.05, 1)
+        s_k = dict(zip(parents, rng.uniform(0.3, 5, size=len(parents)), strict=True))
+        at = {"response_bandwidth": s_x, "bandwidths": s_k, "noise": s_e}
+        value, _ = score.evaluate(target, parents, at)
+        x, pa = columns(frame, target), [columns(frame, name) for name in parents]
+        assert value == pytest.approx(dense_score(x, pa, s_x, list(s_k.values()), s_e, tie_weight), rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("target", "parents"), CASES)
+def test_gradient_is_the_central_difference(engine, target, parents):
+    score = LearnedKernelScore(Dataset.from_frame(mixed_frame(), groups=GROUPS), engine=engine)
+    rng = np.random.default_rng(6)
+    theta = np.log(rng.uniform(0.4, 2.5, size=len(parents) + 2))
+
+    def value(log_parameters):
+        s = np.exp(log_parameters)
+        at = ScoreParameters(s[0], dict(zip(parents, s[1:-1], strict=True)), s[-1])
+        return score.evaluate(target, parents, at)
+
+    _, gradient = value(theta)
+    analytic = [gradient.response_bandwidth, *(gradient.bandwidths[p] for p in parents), gradient.noise]
+    h = 1e-5
+    numeric = [(value(theta + h * e)[0] - value(theta - h * e)[0]) / (2 * h) for e in np.eye(len(theta))]
+    np.testing.assert_allclose(analytic, numeric, rtol=2e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("network", ["sachs", "child"])
+def test_compressed_equals_dense(network):
+    sample = networks.load(network).sample(400, seed=21)
+    data = Dataset.from_frame(sample.loc[:, sample.nunique() > 1])
+    dense, compressed = (LearnedKernelScore(data, engine=name) for name in ("dense", "compressed"))
+    rng = np.random.default_rng(7)
+    for parents in range(4):
+        for _ in range(4):
+            target, *names = (str(name) for name in rng.permutation(data.names)[: parents + 1])
+            bandwidths = {name: rng.uniform(0.3, 10) for name in names}
+            at = ScoreParameters(rng.uniform(0.5, 10), bandwidths, rng.uniform(0.1, 2))
+            (v1, g1), (v2, g2) = (s.evaluate(target, names, at) for s in (dense, compressed))
+            assert v1 == pytest.approx(v2, rel=1e-8)
+            flat1, flat2 = ([g.response_bandwidth, *g.bandwidths.values(), g.noise] for g in (g1, g2))
+            np.testing.assert_allclose(flat1, flat2, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("network", ["sachs", "child"])
+def test_fits_do_not_depend_on_the_engine(network):
+    sample = networks.load(network).sample(150, seed=22)
+    data = Dataset.from_frame(sample.loc[:, sample.nunique() > 1])
+    dense, compressed = (LearnedKernelScore(data, engine=name) for name in ("dense", "compressed"))
+    for target, parents in [(data.names[0], data.names[1:3]), (data.names[4], data.names[6:7])]:
+        assert dense.local_score(target, parents) == pytest.approx(compressed.local_score(target, parents), rel=1e-8)
+
+
+@given(st.integers(2, 12), st.integers(1, 3), st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_closed_jacobian_is_the_double_sum(n, width, levels, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, levels + 1, size=(n, width)) / 4.0
+    if seed % 2:
+        values += 0.1 * rng.random(size=(n, width))
+    if len(np.unique(values, axis=0)) < 2:
+        values[0] += 1.0
+    points = Points.of(values)
+    for s in (0.3, 1.0, 4.0):
+        literal = 0.0
+        for i in range(n):
+            for j in range(n):
+                slope = (values[j] - values[i]) / s**2 * np.exp(-np.sum((values[j] - values[i]) ** 2) / (2 * s**2))
+                if i != j and np.any(values[i] != values[j]):
+                    literal += np.log(np.sqrt(np.sum(slope**2)))
+        closed = JacobianTerm.of(points, tie_weight=False).value(s) + log_distance_sum(points)
+        assert closed == pytest.approx(literal, rel=1e-9, abs=1e-9)
+
+
+def test_absolute_likelihood_adds_the_constant():
+    frame = mixed_frame(40)
+    score = LearnedKernelScore(Dataset.from_frame(frame, groups=GROUPS))
+    fit = score.fit("b", ["a"])
+    relative, absolute = (score.evaluate("b", ["a"], fit, absolute=a)[0] for a in (False, True))
+    d = np.abs(np.subtract.outer(*2 * [columns(frame, "b")[:, 0]]))
+    assert absolute - relative == pytest.approx(np.log(d[d > 0]).sum() / len(d))
+    assert relative == pytest.approx(fit.value, rel=1e-12)
+
+
+def test_without_the_tie_weight_the_response_bandwidth_hits_its_bound():
+    """Why the weight is there: SACHS has three levels, and the unweighted term is too weak to hold s_x."""
+    data = Dataset.from_frame(networks.load("sachs").sample(1000, seed=5))
+    for target in ("Erk", "PKA", "Raf"):
+        unweighted = LearnedKernelScore(data, tie_weight=False).fit(target, ["Mek"])
+        weighted = LearnedKernelScore(data).fit(target, ["Mek"])
+        assert unweighted.response_bandwidth == 10.0
+        assert "response" in unweighted.at_bounds
+        assert weighted.response_bandwidth < 8.0
+        assert "response" not in weighted.at_bounds
+
+
+def binary_frame(n=400, seed=3):
+    rng = np.random.default_rng(seed)
+    a, c = rng.random(n) < 0.3, rng.random(n) < 0.5
+    b = np.where(rng.random(n) < 0.15, ~a, a)
+    d = np.where(rng.random(n) < 0.2, ~(b & c), b & c)
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": d})
+
+
+def test_a_binary_response_gives_the_same_graph_whatever_the_upper_bound():
+    from kerncause import ges
+
+    data = Dataset.from_frame(binary_frame())
+    outcomes = [ges(LearnedKernelScore(data, response_bounds=(0.1, high))) for high in (1.0, 10.0, 1000.0)]
+    assert len({o.graph for o in outcomes}) == 1
+    assert len({tuple(step.gain for step in o.trace) for o in outcomes}) == 1
+    assert len(outcomes[0].trace) >= 3
+
+
+def test_a_binary_response_has_a_fixed_kernel_whatever_its_split():
+    for share in (0.5, 0.1, 0.02):
+        flags = np.arange(500) < share * 500
+        fit = LearnedKernelScore(Dataset.from_frame(pd.DataFrame({"x": flags, "y": np.sin(np.arange(500.0))}))).fit("x")
+        distance = 1 / np.sqrt(share * (1 - share))
+        assert fit.response_bandwidth == pytest.approx(2 * distance)
+
+
+def test_the_gain_of_a_true_parent_of_a_binary_response_hardly_moves_with_its_bandwidth():
+    data = Dataset.from_frame(binary_frame(1000))
+    limits: Interval = (0.1, 10.0)
+
+    def best(parents, s_x):
+        layout = Layout(s_x, len(parents), False, limits, limits, (1e-5, 10.0))
+        response, inputs = data.points("b"), tuple(data.points(name) for name in parents)
+        heuristic_bandwidths = np.array([median_heuristic(p) for p in inputs])
+        objective = Objective(
+            make_engine(Problem(response, inputs)),
+            JacobianTerm.of(response),
+            data.n_rows,
+            layout,
+            Parameters(s_x, heuristic_bandwidths, 0.1**0.5),
+        )
+        return max(run.value for run in ascend(objective, (1.0, 0.2)))
+
+    gains = [best(["a"], s_x) - best([], s_x) for s_x in (0.5, 1.0, 2.0, 4.0, 10.0)]
+    assert min(gains) > 100
+    assert max(gains) / min(gains) < 1.05
+
+
+def test_the_ascent_ends_at_the_top_of_the_ridge():
+    """Plain L-BFGS-B from the same starts stops short on some of these and says it converged."""
+    data = Dataset.from_frame(networks.load("sachs").sample(2000, seed=101))
+    score = LearnedKernelScore(data)
+    for target, parents in [("P38", ["Erk"]), ("P38", ["PKC"]), ("PIP2", ["Mek", "Erk"])]:
+        fit = score.fit(target, parents)
+        names, rows = score._rows_for(target, parents)
+        objective = score._objective(names, target, rows)
+
+        def loss(theta, objective=objective):
+            value, gradient = objective.scaled_loss(theta)
+            return value * objective.n, gradient * objective.n
+
+        tops = []
+        for scale in (1.0, 0.5, 2.0):
+            start = objective.layout.start(objective.heuristic, scale)
+            tight = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 2000, "maxfun": 5000}
+            bounds = objective.layout.log_limits.T
+            tops.append(-minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=tight).fun)
+        assert fit.converged
+        assert fit.value >= max(tops) - 1e-3
+
+
+def test_bounds_are_kept_and_told():
+    data = Dataset.from_frame(mixed_frame(100), groups=GROUPS)
+    score = LearnedKernelScore(data, noise_bounds=(0.5, 0.6), parent_bounds=(2.0, 3.0), response_bounds=(0.2, 0.3))
+    fit = score.fit("b", ["a", "level"])
+    assert 0.5 <= fit.noise <= 0.6
+    assert all(2.0 <= s <= 3.0 for s in fit.bandwidths.values())
+    assert 0.2 <= fit.response_bandwidth <= 0.3
+    assert {"noise", "response"} <= set(fit.at_bounds)
+    free = LearnedKernelScore(data).fit("b", ["a", "level"])
+    assert free.value > fit.value
+    assert "noise" not in free.at_bounds
+
+
+def test_the_second_start_finds_the_short_basin():
+    """From the heuristic alone the fit of a wiggly mechanism can end at a long bandwidth, nats lower."""
+    rng = np.random.default_rng(3)
+    z = rng.normal(size=200)
+    frame = pd.DataFrame({"z": z, "y": np.cos(1.5 * z**2 + 0.5 * rng.normal(size=200)) ** 2})
+    data = Dataset.from_frame(frame)
+    one, two = (LearnedKernelScore(data, starts=starts).fit("y", ["z"]) for starts in (1, 2))
+    assert two.value > one.value + 5
+    assert two.bandwidths["z"] < 0.6 < one.bandwidths["z"]
+    assert two.starts_disagree
+    assert not one.starts_disagree
+
+
+def test_shared_bandwidths_are_one_parameter():
+    data = Dataset.from_frame(mixed_frame(), groups=GROUPS)
+    shared = LearnedKernelScore(data, bandwidths="shared").fit("b", ["a", "vec"])
+    apart = LearnedKernelScore(data).fit("b", ["a", "vec"])
+    assert shared.bandwidths["a"] == shared.bandwidths["vec"]
+    assert apart.bandwidths["a"] != apart.bandwidths["vec"]
+    assert apart.value >= shared.value - 1e-6
+    lone = LearnedKernelScore(data, bandwidths="shared").fit("b", ["a"])
+    assert lone.value == pytest.approx(LearnedKernelScore(data).fit("b", ["a"]).value, abs=1e-6)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("target", "parents"), [("b", ["a"]), ("level", ["flag"]), ("a", [])])
+def test_residuals_are_in_the_order_of_the_table(engine, target, parents):
+    frame = mixed_frame(60)
+    score = LearnedKernelScore(Dataset.from_frame(frame, groups=GROUPS), engine=engine)
+    fit = score.fit(target, parents)
+    x = columns(frame, target)
+    K_X = np.exp(-((x - x.T) ** 2) / (2 * fit.response_bandwidth**2))
+    K_PA = np.ones_like(K_X)
+    for name in parents:
+        K_PA *= np.exp(-((columns(frame, name) - columns(frame, name).T) ** 2) / (2 * fit.bandwidths[name] ** 2))
+    expected = K_X - K_PA @ np.linalg.solve(K_PA + fit.noise**2 * np.eye(len(x)), K_X)
+    np.testing.assert_allclose(score.residuals(target, parents), expected, atol=1e-8)
+
+
+def test_duplicating_every_row_keeps_the_optimum():
+    """S counts pairs: with each row twice, S/n at fixed parameters follows the same formula on twice the rows."""
+    frame = mixed_frame(50)
+    twice = pd.concat([frame, frame], ignore_index=True)
+    score = LearnedKernelScore(Dataset.from_frame(twice, groups=GROUPS))
+    x, a = columns(twice, "b"), columns(twice, "a")
+    value, _ = score.evaluate("b", ["a"], {"response_bandwidth": 1.0, "bandwidths": {"a": 1.5}, "noise": 0.4})
+    assert value == pytest.approx(dense_score(x, [a], 1.0, [1.5], 0.4), rel=1e-9)
+    assert score.fit("b", ["a"]).engine == "compressed"
+
+
+def test_auto_takes_the_cheaper_engine():
+    data = Dataset.from_frame(mixed_frame(200), groups=GROUPS)
+    score = LearnedKernelScore(data)
+    assert score.fit("level", ["flag"]).engine == "compressed"
+    assert score.fit("a", []).engine == "compressed"
+    assert score.fit("a", ["b"]).engine == "dense"
+
+
+def test_too_many_rows_are_refused_with_the_cure():
+    values = np.random.default_rng(0).normal(size=(40_000, 2))
+    score = LearnedKernelScore(Dataset.from_array(values))
+    with pytest.raises(ComputationError, match="draw a sample of at most"):
+        score.fit("x1", ["x2"])
+
+
+def test_median_heuristic_counts_positive_distances():
+    column = np.r_[np.zeros(80), np.ones(20)]
+    assert median_heuristic(Points.of(standardised(column))) == pytest.approx(2 / 0.4)
+    few = Points.of(np.array([[0.0], [1.0], [3.0]]))
+    assert median_heuristic(few) == 2 * 2.0
+    many = np.random.default_rng(0).normal(size=(3000, 1))
+    exact = np.median(np.abs(np.subtract.outer(many[:, 0], many[:, 0]))[np.triu_indices(3000, 1)])
+    assert median_heuristic(Points.of(many)) == pytest.approx(2 * exact, rel=1e-6)
+    ties = Points.of(np.round(many, 3))
+    d = np.abs(np.subtract.outer(ties.values[:, 0], ties.values[:, 0]))[np.triu_indices(3000, 1)]
+    assert median_heuristic(ties) == pytest.approx(2 * np.median(d[d > 0]), rel=1e-3)
+
+
+def test_median_heuristic_of_long_vectors_ignores_the_order_of_rows():
+    values = np.random.default_rng(0).normal(size=(2500, 2))
+    groups = {"v": ["x1", "x2"]}
+    heuristics = []
+    for order in (np.arange(2500), np.random.default_rng(1).permutation(2500)):
+        frame = pd.DataFrame(values[order], columns=["x1", "x2"]).assign(w=values[order, 0] ** 2)
+        heuristics.append(median_heuristic(Dataset.from_frame(frame, groups=groups).points("v")))
+    assert heuristics[0] == heuristics[1]
+
+
+def test_an_independent_parent_does_not_gain():
+    lost = 0
+    for seed in range(20):
+        rng = np.random.default_rng([100, seed])
+        x = rng.normal(size=100)
+        frame = pd.DataFrame({"x": x, "y": np.sin(2 * x) + 0.3 * rng.normal(size=100), "z": rng.normal(size=100)})
+        score = LearnedKernelScore(Dataset.from_frame(frame))
+        x_alone, both, nothing = (score.local_score("y", p) for p in (["x"], ["x", "z"], []))
+        assert x_alone > nothing + 5
+        lost += both > x_alone
+    assert lost <= 2
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=15)
+def test_any_table_can_be_fitted(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    scale = 10.0 ** rng.integers(-8, 8)
+    frame = pd.DataFrame(
+        {
+            "heavy": rng.standard_cauchy(n) * scale,
+            "few": rng.integers(0, 3, n) + np.arange(n) % 2 * 0.5,
+            "flag": np.arange(n) % 2 == 0,
+        }
+    )
+    if frame["few"].nunique() < 2:
+        return
+    score = LearnedKernelScore(Dataset.from_frame(frame))
+    for target, parents in [("heavy", ["few"]), ("few", ["heavy", "flag"]), ("flag", ["heavy"])]:
+        fit = score.fit(target, parents)
+        assert np.isfinite(fit.value)
+        assert fit.evaluations > 0
+        assert fit.error_bound == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.fit("nope"), "there is no variable 'nope'"),
+        (lambda s: s.fit("a", ["nope"]), "there is no variable 'nope'"),
+        (lambda s: s.fit("a", ["a"]), "cannot be its own parent"),
+        (lambda s: s.fit("a", "b"), "give a list of names"),
+        (lambda s: s.evaluate("a", ["b"], {"response_bandwidth": 1, "noise": 1}), "the parents are"),
+        (lambda s: s.evaluate("a", [], {"noise": 1}), "response_bandwidth"),
+        (lambda s: LearnedKernelScore(s.data, engine="fast"), "there is no engine 'fast'"),
+        (lambda s: LearnedKernelScore(s.data, bandwidths="some"), "per-parent or shared"),
+        (lambda s: LearnedKernelScore(s.data, starts=0), "starts"),
+        (lambda s: LearnedKernelScore(s.data, noise_bounds=(0, 1)), "noise_bounds"),
+    ],
+)
+def test_wrong_calls_are_refused_in_a_sentence(call, message):
+    score = LearnedKernelScore(Dataset.from_frame(mixed_frame(), groups=GROUPS))
+    with pytest.raises(OptionError, match=message):
+        call(score)

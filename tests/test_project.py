@@ -1,0 +1,99 @@
+"""The house rules that a machine can check."""
+
+import ast
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kerncause
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "kerncause"
+
+# Data flows down this list; a module imports only from those above it.
+LAYERS = [
+    "errors",
+    "text",
+    "data",
+    "linalg",
+    "kernels",
+    "regression",
+    "graphs",
+    "scores",
+    "independence",
+    "parallel",
+    "search",
+    "baselines",
+    "result",
+    "discover",
+    "metrics",
+    "networks",
+    "simulate",
+    "report",
+    "experiments",
+    "__init__",
+    "cli",
+]
+
+
+def layer(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_layers(path):
+    """Layers imported when the module is loaded; imports inside functions are not."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "kerncause":
+            parts = node.module.split(".")
+            yield from [parts[1]] if len(parts) > 1 else [a.name for a in node.names]
+        elif isinstance(node, ast.Import):
+            yield from ("__init__" for a in node.names if a.name.split(".")[0] == "kerncause")
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_go_one_way(path):
+    own = LAYERS.index(layer(path))
+    for other in imported_layers(path):
+        assert LAYERS.index(other) <= own, f"{path.name} imports {other}, which lies below it"
+
+
+def test_the_core_needs_no_extra():
+    code = "import sys, kerncause, kerncause.cli; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"torch", "jax", "matplotlib", "dask", "sklearn", "ges"} & set(loaded)
+
+
+def python_blocks(path):
+    return re.findall(r"```python\n(.*?)```", path.read_text(), re.S)
+
+
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [(path, block) for path in DOCUMENTS for block in python_blocks(path)]
+
+
+@pytest.mark.parametrize(("path", "block"), BLOCKS, ids=[f"{p.name}-{i}" for i, (p, _) in enumerate(BLOCKS)])
+def test_examples_in_the_documents_run(path, block, monkeypatch, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, str(path), "exec"), {})
+
+
+def test_the_documents_have_examples():
+    assert {path.name for path, _ in BLOCKS} >= {"README.md", "CONTRIBUTING.md"}
+
+
+def test_the_package_docstring_runs():
+    outcome = doctest.testmod(kerncause)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+def test_links_in_the_documents_lead_somewhere():
+    for path in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", path.read_text()):
+            if "://" not in target:
+                assert (path.parent / target).exists(), f"{path.name} links to {target}"
