@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= demo-result
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test bench picture clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kerncause discover examples/sachs.csv --out $(OUT)
@@ -17,6 +17,10 @@ test: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
+
+# The picture in the README; needs Graphviz's `dot`.
+picture: demo
+	dot -Tsvg $(OUT)/graph.dot -o docs/images/sachs.svg
 
 clean:
 	rm -rf $(VENV) $(OUT)

@@ -1,6 +1,7 @@
 """What every method returns: the graph, how it was found, and how it is written down."""
 
 import json
+import math
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import networkx as nx
+
+DOT_STYLE = (
+    "  graph [nodesep=0.35, ranksep=0.45];",
+    '  node [shape=box, style="rounded,filled", color="#35618f", fillcolor="#eaf1f9", fontname="Helvetica"];',
+    '  edge [color="#35618f", fontcolor="#444444", fontname="Helvetica", fontsize=10];',
+)
 
 
 @dataclass(frozen=True)
@@ -109,13 +116,19 @@ class Result:
         }
 
     def to_dot(self) -> str:
-        """Return the graph in the language of Graphviz, every name quoted."""
-        lines = ["digraph kerncause {", "  node [shape=box, style=rounded];"]
-        lines += [f"  {_dot_name(node)};" for node in self.graph.nodes]
-        for edge in self.edge_list:
+        """Return the graph in the language of Graphviz, every name quoted.
+
+        Undirected edges run as in `member`, so that a layered drawing follows a causal order; the stronger the
+        gain, the thicker the line.
+        """
+        lines = ["digraph kerncause {", *DOT_STYLE, *(f"  {_dot_name(node)};" for node in self.graph.nodes)]
+        rows = {frozenset((edge.source, edge.target)): edge for edge in self.edge_list}
+        for parent, child in self.member.edges:
+            edge = rows[frozenset((parent, child))]
+            width = 1.0 + math.log10(1.0 + max(edge.gain, 0.0))
             arrow = "" if edge.directed else ", dir=none"
-            ends = f"{_dot_name(edge.source)} -> {_dot_name(edge.target)}"
-            lines.append(f'  {ends} [label="{edge.gain:.1f}"{arrow}];')
+            ends = f"{_dot_name(parent)} -> {_dot_name(child)}"
+            lines.append(f'  {ends} [label=" {edge.gain:.1f}", penwidth={width:.2f}{arrow}];')
         return "\n".join([*lines, "}", ""])
 
     def save(self, directory: str | Path) -> Path:
