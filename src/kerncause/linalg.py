@@ -55,14 +55,16 @@ class Cholesky:
         """Return A^-1, both triangles filled."""
         lower, _ = lapack.dpotri(self.lower, lower=1)
         inverse: Floats = lower + lower.T
-        inverse.ravel()[:: len(inverse) + 1] *= 0.5
+        diagonal = np.einsum("ii->i", inverse)  # a view
+        diagonal *= 0.5
         return inverse
 
 
 def shifted(matrix: Floats, amount: float) -> Floats:
     """Return A + amount I."""
-    result = np.array(matrix, order="C")
-    result.ravel()[:: len(result) + 1] += amount
+    result = matrix.copy()
+    diagonal = np.einsum("ii->i", result)  # a view
+    diagonal += amount
     return result
 
 
