@@ -1,6 +1,6 @@
 """Distances and triangular algebra, with errors that say what happened."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,10 @@ from scipy.linalg import lapack
 from kerncause.errors import ComputationError
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Below this a pivot's residual is rounding, not information.
+SMALLEST_PIVOT = 1e-13
 
 
 def squared_distances(points: Floats) -> Floats:
@@ -66,6 +70,53 @@ def shifted(matrix: Floats, amount: float) -> Floats:
     diagonal = np.einsum("ii->i", result)  # a view
     diagonal += amount
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class Pivots:
+    """Rows on which a positive semidefinite K is projected, the most telling first.
+
+    Attributes:
+        rows: (m,) indices.
+        traces: (m + 1,) the trace of K - (its projection on the first j rows), for j = 0..m.
+    """
+
+    rows: Ints
+    traces: Floats
+
+    def needed(self, tolerance: float) -> int:
+        """Return how many of them bring the trace down to `tolerance` (all, if none does)."""
+        return min(int(np.searchsorted(-self.traces, -tolerance)), len(self.rows))
+
+
+def pivoted_cholesky(
+    diagonal: Floats, column: Callable[[int], Floats], tolerance: float, most: int, weights: Floats
+) -> Pivots:
+    """Choose pivots greedily, each where the weighted residual of the diagonal is largest.
+
+    Args:
+        diagonal: (n,) the diagonal of K.
+        column: gives column i of K, (n,).
+        tolerance: stop when the weighted trace of the residual is no larger.
+        most: stop after so many pivots.
+        weights: (n,) how often each row counts.
+    """
+    residual = diagonal.copy()
+    factor = np.empty((min(most, len(diagonal)), len(diagonal)))
+    rows: list[int] = []
+    traces = [float(weights @ residual)]
+    while len(rows) < len(factor) and traces[-1] > tolerance:
+        pivot = int(np.argmax(weights * residual))
+        if residual[pivot] <= SMALLEST_PIVOT:
+            break
+        done = factor[: len(rows)]
+        row = (column(pivot) - done[:, pivot] @ done) / np.sqrt(residual[pivot])
+        factor[len(rows)] = row
+        residual = np.maximum(residual - row**2, 0.0)
+        residual[pivot] = 0.0
+        rows.append(pivot)
+        traces.append(float(weights @ residual))
+    return Pivots(np.array(rows, dtype=np.int64), np.array(traces))
 
 
 def stacked_squared_distances(variables: Sequence[Floats], size: int) -> Floats:

@@ -21,10 +21,12 @@ For small noise this is also the more accurate engine, because nothing of size n
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from kerncause.data import Points
 from kerncause.kernels import gaussian, log_bandwidth_gradient, product_gaussian
 from kerncause.linalg import Cholesky, shifted, squared_distances, stacked_squared_distances
 from kerncause.regression.base import LOG_2PI, Evaluation, Parameters, Problem
@@ -43,7 +45,7 @@ class CompressedEngine:
 
     def __init__(self, problem: Problem) -> None:
         self._response_codes = problem.response.codes
-        self._parent_codes, representatives = _distinct_rows(problem)
+        self._parent_codes, representatives = _distinct_rows(problem.parents, problem.n)
         n, u, v = problem.n, len(representatives), len(problem.response.distinct)
         cells = np.bincount(self._parent_codes * v + self._response_codes, minlength=u * v)
         table = cells.reshape(u, v).astype(np.float64)
@@ -118,20 +120,29 @@ def distinct_rows_at_most(problem: Problem) -> int:
     return product
 
 
+def joint_rows(problem: Problem) -> tuple[Ints, Floats]:
+    """Return one row for each combination of response and parents that occurs, and how often it does."""
+    every = (*problem.parents, problem.response)
+    if any(len(points.distinct) == problem.n for points in every):
+        return np.arange(problem.n), np.ones(problem.n)
+    number, rows = _distinct_rows(every, problem.n)
+    return rows, np.bincount(number).astype(np.float64)
+
+
 def _factor(R: Floats, noise2: float) -> Cholesky:
     return Cholesky.of(shifted(R, noise2), "the kernel matrix of the distinct parent rows with its noise")
 
 
-def _distinct_rows(problem: Problem) -> tuple[Ints, Ints]:
-    """Return for each row the number of its parent combination (n,), and one row per combination (u,).
+def _distinct_rows(variables: Sequence[Points], n: int) -> tuple[Ints, Ints]:
+    """Return for each of n rows the number of its combination of values (n,), and one row of each (u,).
 
     The combinations are numbered in the order of their codes, so the order of the rows does not enter.
     """
-    codes = np.zeros(problem.n, dtype=np.int64)
+    codes = np.zeros(n, dtype=np.int64)
     size = 1
-    for parent in problem.parents:
-        codes, size = codes * len(parent.distinct) + parent.codes, size * len(parent.distinct)
-        if size > CELLS_PER_ROW * problem.n:
+    for points in variables:
+        codes, size = codes * len(points.distinct) + points.codes, size * len(points.distinct)
+        if size > CELLS_PER_ROW * n:
             codes, size = _renumbered(codes)
     return _renumbered_with_rows(codes, size)
 
