@@ -1,17 +1,27 @@
 """Distances and triangular algebra, with errors that say what happened."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
+from threadpoolctl import ThreadpoolController
 
 from kerncause.errors import ComputationError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+_blas = ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Hold linear algebra to one thread: on matrices this small two are slower, and sums would change."""
+    return _blas.limit(limits=1)  # type: ignore[no-any-return]
+
 
 # Below this a pivot's residual is rounding, not information.
 SMALLEST_PIVOT = 1e-13

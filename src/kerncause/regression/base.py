@@ -11,8 +11,9 @@ An engine is built once per (response, parents) and evaluated at many parameters
 L; which one runs is a question of cost (`kerncause.regression.choose`).
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +58,11 @@ class Evaluation:
 
 
 class Engine(Protocol):
-    """One way to compute L, its gradient, and the residuals of the fit."""
+    """One way to compute L, its gradient, and the residuals of the fit.
+
+    An engine may be good only near the parameters it was made for. `adapted` gives one that is good at others:
+    itself if it is.
+    """
 
     @property
     def name(self) -> str:
@@ -68,6 +73,30 @@ class Engine(Protocol):
         """Return L and its gradient."""
         ...
 
+    def adapted(self, parameters: Parameters) -> "Engine":
+        """Return an engine that is good at these parameters."""
+        ...
+
+    def certified(self, parameters: Parameters) -> tuple[float, float]:
+        """Return the best estimate of the exact L at these parameters, and how far off it may be."""
+        ...
+
     def residuals(self, parameters: Parameters) -> Floats:
         """Return K_X - K_PA K_t^-1 K_X, (n, n), rows and columns in the order of the problem."""
         ...
+
+
+class ExactEngine(ABC):
+    """An engine that is exact at all parameters."""
+
+    @abstractmethod
+    def evaluate(self, parameters: Parameters) -> Evaluation:
+        """Return L and its gradient."""
+
+    def adapted(self, parameters: Parameters) -> Self:
+        """Return itself."""
+        return self
+
+    def certified(self, parameters: Parameters) -> tuple[float, float]:
+        """Return L, and 0."""
+        return self.evaluate(parameters).value, 0.0

@@ -4,31 +4,39 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from kerncause.errors import ComputationError, OptionError
-from kerncause.regression.base import Engine, Problem
+from kerncause.regression.base import Engine, Parameters, Problem
 from kerncause.regression.compressed import CompressedEngine
 from kerncause.regression.dense import DenseEngine
+from kerncause.regression.lowrank import LowRankEngine
 from kerncause.text import quoted
 
 MOST_MEMORY = 4 * 2**30
+# Below this many operations an evaluation is all overhead, and nothing is gained by estimating further.
+NEXT_TO_NOTHING = 1e6
 
 
 class EngineType(Protocol):
-    """An engine's class: what it would cost, and how to build it."""
+    """An engine's class: what it would cost, and how to build it for use near some parameters."""
 
-    def __call__(self, problem: Problem) -> Engine:
+    def of(self, problem: Problem, start: Parameters, tolerance: float) -> Engine:
         """Build the engine for one problem."""
         ...
 
-    def cost(self, problem: Problem) -> float:
+    def cost(self, problem: Problem, start: Parameters, tolerance: float) -> float:
         """Floating-point operations of one evaluation, roughly."""
         ...
 
-    def memory(self, problem: Problem) -> float:
+    def memory(self, problem: Problem, start: Parameters) -> float:
         """Bytes held at the peak of one evaluation."""
         ...
 
 
-ENGINES: Mapping[str, EngineType] = {"dense": DenseEngine, "compressed": CompressedEngine}
+# The cheapest to estimate first.
+ENGINES: Mapping[str, EngineType] = {
+    "compressed": CompressedEngine,
+    "dense": DenseEngine,
+    "lowrank": LowRankEngine,
+}
 
 
 def check_engine(name: str) -> str:
@@ -38,14 +46,25 @@ def check_engine(name: str) -> str:
     return name
 
 
-def make_engine(problem: Problem, name: str = "auto") -> Engine:
+def make_engine(problem: Problem, name: str, start: Parameters, tolerance: float) -> Engine:
     """Build the engine asked for; `auto` is the cheapest."""
-    chosen = min(ENGINES, key=lambda other: ENGINES[other].cost(problem)) if name == "auto" else name
-    memory = ENGINES[chosen].memory(problem)
+    chosen = _cheapest(problem, start, tolerance) if name == "auto" else name
+    memory = ENGINES[chosen].memory(problem, start)
     if memory > MOST_MEMORY:
         raise ComputationError(
             f"{problem.n:,} rows with {len(problem.response.distinct):,} different values are too many for the "
             f"{chosen} engine ({memory / 2**30:.0f} GiB for one score): draw a sample of at most "
             f"{int(problem.n * (MOST_MEMORY / memory) ** 0.5):,} rows, or round the values to fewer levels"
         )
-    return ENGINES[chosen](problem)
+    return ENGINES[chosen].of(problem, start, tolerance)
+
+
+def _cheapest(problem: Problem, start: Parameters, tolerance: float) -> str:
+    best, least = "", float("inf")
+    for name, engine in ENGINES.items():
+        cost = engine.cost(problem, start, tolerance)
+        if cost < least:
+            best, least = name, cost
+        if least < NEXT_TO_NOTHING:
+            break
+    return best

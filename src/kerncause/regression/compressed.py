@@ -22,6 +22,7 @@ For small noise this is also the more accurate engine, because nothing of size n
 
 import math
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ import numpy.typing as npt
 from kerncause.data import Points
 from kerncause.kernels import gaussian, log_bandwidth_gradient, product_gaussian
 from kerncause.linalg import Cholesky, shifted, squared_distances, stacked_squared_distances
-from kerncause.regression.base import LOG_2PI, Evaluation, Parameters, Problem
+from kerncause.regression.base import LOG_2PI, Evaluation, ExactEngine, Parameters, Problem
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -38,7 +39,7 @@ Ints = npt.NDArray[np.int64]
 CELLS_PER_ROW = 4
 
 
-class CompressedEngine:
+class CompressedEngine(ExactEngine):
     """L on distinct rows and their counts."""
 
     name = "compressed"
@@ -59,14 +60,19 @@ class CompressedEngine:
             [parent.values[representatives] for parent in problem.parents], u
         )
 
+    @classmethod
+    def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Self:
+        """Build the engine; being exact, it needs neither a place to start nor a tolerance."""
+        return cls(problem)
+
     @staticmethod
-    def cost(problem: Problem) -> float:
+    def cost(problem: Problem, start: Parameters, tolerance: float) -> float:
         """Floating-point operations of one evaluation, roughly (an upper bound on u is used)."""
         u, v = distinct_rows_at_most(problem), len(problem.response.distinct)
         return 2.0 * u**3 + 4.0 * u * u * v + 4.0 * u * v * v
 
     @staticmethod
-    def memory(problem: Problem) -> float:
+    def memory(problem: Problem, start: Parameters) -> float:
         """Bytes held at the peak of one evaluation."""
         u, v = distinct_rows_at_most(problem), len(problem.response.distinct)
         return 8.0 * (u * u * (len(problem.parents) + 4) + 5.0 * v * v + 4.0 * u * v)
@@ -112,11 +118,20 @@ class CompressedEngine:
 
 def distinct_rows_at_most(problem: Problem) -> int:
     """Return an upper bound on u that needs no pass over the data."""
+    return _combinations_at_most(problem.parents, problem.n)
+
+
+def joint_row_count(problem: Problem) -> int:
+    """Return an upper bound on the number of different rows of response and parents."""
+    return _combinations_at_most((*problem.parents, problem.response), problem.n)
+
+
+def _combinations_at_most(variables: Sequence[Points], n: int) -> int:
     product = 1
-    for parent in problem.parents:
-        product *= len(parent.distinct)
-        if product >= problem.n:
-            return problem.n
+    for points in variables:
+        product *= len(points.distinct)
+        if product >= n:
+            return n
     return product
 
 

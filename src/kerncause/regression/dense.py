@@ -1,16 +1,18 @@
 """The dense engine: every matrix written out, O(n^3). It is what every other engine is tested against."""
 
+from typing import Self
+
 import numpy as np
 import numpy.typing as npt
 
 from kerncause.kernels import gaussian, log_bandwidth_gradient, product_gaussian
 from kerncause.linalg import Cholesky, shifted, squared_distances, stacked_squared_distances
-from kerncause.regression.base import LOG_2PI, Evaluation, Parameters, Problem
+from kerncause.regression.base import LOG_2PI, Evaluation, ExactEngine, Parameters, Problem
 
 Floats = npt.NDArray[np.float64]
 
 
-class DenseEngine:
+class DenseEngine(ExactEngine):
     """L by Cholesky of the n x n matrix K_t.
 
     With A = K_t^-1 K_X and G = dL/dK_t = 1/2 (A A' - n K_t^-1):
@@ -26,13 +28,18 @@ class DenseEngine:
         self._response_distances = squared_distances(problem.response.values)
         self._parent_distances = stacked_squared_distances([p.values for p in problem.parents], problem.n)
 
+    @classmethod
+    def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Self:
+        """Build the engine; being exact, it needs neither a place to start nor a tolerance."""
+        return cls(problem)
+
     @staticmethod
-    def cost(problem: Problem) -> float:
+    def cost(problem: Problem, start: Parameters, tolerance: float) -> float:
         """Floating-point operations of one evaluation, roughly."""
         return 5.0 * problem.n**3
 
     @staticmethod
-    def memory(problem: Problem) -> float:
+    def memory(problem: Problem, start: Parameters) -> float:
         """Bytes held at the peak of one evaluation."""
         return 8.0 * problem.n**2 * (len(problem.parents) + 7)
 

@@ -59,6 +59,7 @@ class LocalFit:
         evaluations: how often the likelihood was evaluated.
         converged: whether the optimiser said so for the best start.
         error_bound: how far `value` may lie from the exact one at these parameters (0: exact).
+        certified: whether `error_bound` is within the tolerance asked for.
         starts_disagree: whether the starts ended more than 0.01 apart in `value`.
         at_bounds: the parameters that ended at a bound (`response`, `noise`, or a parent's name).
         rows: number of rows the score was computed on.
@@ -72,6 +73,7 @@ class LocalFit:
     evaluations: int = 1
     converged: bool = True
     error_bound: float = 0.0
+    certified: bool = True
     starts_disagree: bool = False
     at_bounds: tuple[str, ...] = ()
     rows: int | None = None

@@ -75,6 +75,7 @@ class LearnedKernelScore:
         engine: `auto` (the cheapest), `dense` or `compressed`.
         bandwidths: `per-parent` or `shared`.
         starts: how many starts the optimiser gets, 1 to 5.
+        tolerance: how far, in nats per output column, `LocalFit.value` may lie from the exact score.
         tie_weight: whether J counts pairs of tied values by weight; the paper does not.
         response_bounds: where s_x may lie, on standardised columns.
         parent_bounds: where each s_k may lie. The upper end acts as a penalty for parents: a parent that
@@ -89,6 +90,7 @@ class LearnedKernelScore:
         bandwidths: Bandwidths = "per-parent",
         starts: int = 2,
         *,
+        tolerance: float = 0.01,
         tie_weight: bool = True,
         response_bounds: Interval = (0.1, 10.0),
         parent_bounds: Interval = (0.1, 10.0),
@@ -105,11 +107,14 @@ class LearnedKernelScore:
         }.items():
             if not 0 < low < high < np.inf:
                 raise OptionError(f"{name} cannot be ({low}, {high}): give two positive numbers, the lower first")
+        if not tolerance > 0:
+            raise OptionError(f"tolerance cannot be {tolerance}: give a positive number of nats, such as 0.01")
         self.data = data
         self._options: dict[str, Any] = {
             "engine": check_engine(engine),
             "bandwidths": bandwidths,
             "starts": starts,
+            "tolerance": tolerance,
             "tie_weight": tie_weight,
             "response_bounds": response_bounds,
             "parent_bounds": parent_bounds,
@@ -146,17 +151,21 @@ class LearnedKernelScore:
             # Gaps elsewhere left no row, or one value: nothing to explain, so no parent gains anything.
             return LocalFit(value=0.0, engine="none", evaluations=0, rows=data.n_rows)
         objective = self._objective(names, target, data)
-        runs = ascend(objective, START_SCALES[: self._options["starts"]])
+        starts = [objective.layout.start(objective.heuristic, s) for s in START_SCALES[: self._options["starts"]]]
+        runs = [ascend(objective, theta) for theta in starts]
         best = max(runs, key=lambda run: run.value)
+        value, bound = best.objective.certified(best.theta)
         parameters = objective.layout.unpacked(best.theta)
         return LocalFit(
-            value=best.value,
+            value=value,
             bandwidths=dict(zip(names, parameters.bandwidths.tolist(), strict=True)),
             response_bandwidth=parameters.response_bandwidth,
             noise=parameters.noise,
-            engine=objective.engine.name,
+            engine=best.objective.engine.name,
             evaluations=sum(run.evaluations for run in runs),
             converged=best.converged,
+            error_bound=bound,
+            certified=bound <= self._options["tolerance"],
             starts_disagree=best.value - min(run.value for run in runs) > DISAGREEMENT,
             at_bounds=objective.layout.at_bounds(best.theta, names),
             rows=data.n_rows,
@@ -225,14 +234,16 @@ class LearnedKernelScore:
             parent_bounds=self._options["parent_bounds"],
             noise_bounds=self._options["noise_bounds"],
         )
+        heuristic = Parameters(
+            median_heuristic(response), np.array([median_heuristic(p) for p in parents]), START_NOISE
+        )
+        problem = Problem(response, parents)
         return Objective(
-            engine=make_engine(Problem(response, parents), self._options["engine"]),
+            engine=make_engine(problem, self._options["engine"], heuristic, self._options["tolerance"]),
             jacobian=JacobianTerm.of(response, self._options["tie_weight"]),
             n=data.n_rows,
             layout=layout,
-            heuristic=Parameters(
-                median_heuristic(response), np.array([median_heuristic(p) for p in parents]), START_NOISE
-            ),
+            heuristic=heuristic,
         )
 
 

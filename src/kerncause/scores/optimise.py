@@ -12,7 +12,7 @@ with the true bounds of s_x and s_1..s_k. Where it ends with the noise at a boun
 so that its value is of order one and the optimiser's default tolerances are relative to the problem's size.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,6 +25,9 @@ from kerncause.regression import Engine, Parameters
 
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
+# An ascent that needs new pivots this often is going nowhere.
+MOST_ENGINES = 6
+
 Loss = Callable[[Floats], tuple[float, Floats]]
 
 
@@ -103,6 +106,17 @@ class Objective:
     layout: Layout
     heuristic: Parameters
 
+    def adapted(self, theta: Floats) -> "Objective":
+        """Return itself, or the objective with an engine that is good at this place."""
+        engine = self.engine.adapted(self.layout.unpacked(theta))
+        return self if engine is self.engine else replace(self, engine=engine)
+
+    def certified(self, theta: Floats) -> tuple[float, float]:
+        """Return the best estimate of S/n, and how far off it may be."""
+        parameters = self.layout.unpacked(theta)
+        value, bound = self.engine.certified(parameters)
+        return (value + self.jacobian.value(parameters.response_bandwidth)) / self.n, bound / self.n
+
     def at(self, parameters: Parameters) -> tuple[float, Parameters]:
         """Return S/n and its derivatives by log s_x, log s_1..s_k, log s_e."""
         likelihood = self.engine.evaluate(parameters)
@@ -122,21 +136,28 @@ class Objective:
 
 @dataclass(frozen=True, eq=False)
 class Ascent:
-    """Where one start ended."""
+    """Where one start ended, and the objective with the engine that was good enough there."""
 
+    objective: Objective
     value: float
     theta: Floats
     evaluations: int
     converged: bool
 
 
-def ascend(objective: Objective, scales: Sequence[float]) -> list[Ascent]:
-    """Maximise from the heuristic with its bandwidths scaled by each of `scales`."""
-    starts = [objective.layout.start(objective.heuristic, scale) for scale in scales]
-    return [_ascend_from(objective, theta) for theta in starts]
+def ascend(objective: Objective, theta: Floats) -> Ascent:
+    """Maximise from one start; where the end needs a better engine than the start, go on with that."""
+    evaluations = 0
+    for _ in range(MOST_ENGINES):
+        objective = objective.adapted(theta)
+        found = _ascend_with(objective, theta)
+        evaluations, theta = evaluations + found.evaluations, found.theta
+        if objective.adapted(theta) is objective:
+            break
+    return replace(found, evaluations=evaluations)
 
 
-def _ascend_from(objective: Objective, theta: Floats) -> Ascent:
+def _ascend_with(objective: Objective, theta: Floats) -> Ascent:
     if objective.layout.fixed_response is not None:
         return _ascent(objective, objective.scaled_loss, theta, objective.layout.log_limits)
     tilted = _along_the_ridge(objective, theta)
@@ -175,4 +196,4 @@ def _along_the_ridge(objective: Objective, theta: Floats) -> Ascent:
 def _ascent(objective: Objective, loss: Loss, start: Floats, limits: Floats) -> Ascent:
     """Run L-BFGS-B with its default settings on a loss scaled as `Objective.scaled_loss` is."""
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=Bounds(*limits))
-    return Ascent(-float(found.fun) * objective.n, np.asarray(found.x), int(found.nfev), bool(found.success))
+    return Ascent(objective, -float(found.fun) * objective.n, np.asarray(found.x), int(found.nfev), bool(found.success))
