@@ -3,7 +3,7 @@
 A search needs no more than `LocalScore`. What a score knows beyond the number it puts into a `LocalFit`.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -28,6 +28,23 @@ class FittedScore(LocalScore, Protocol):
 
     def fit(self, target: str, parents: Collection[str]) -> "LocalFit":
         """Return the score of one variable with a set of parents, and the model behind it."""
+        ...
+
+
+@runtime_checkable
+class StagedScore(LocalScore, Protocol):
+    """A score that begins a fit from that of a smaller parent set of the same target.
+
+    Which one follows from the data alone, never from what happened to be computed before: so the order in
+    which a search visits parent sets cannot change a score.
+    """
+
+    def precursor(self, target: str, parents: Collection[str], lookup: "Lookup") -> "LocalFit | list[frozenset[str]]":
+        """Return the fit to begin from, or the parent sets that must be fitted first (none: begin afresh)."""
+        ...
+
+    def fit(self, target: str, parents: Collection[str], begin: "LocalFit | None" = None) -> "LocalFit":
+        """Fit, beginning from a precursor; without one, compute what it takes."""
         ...
 
 
@@ -79,8 +96,14 @@ class LocalFit:
     rows: int | None = None
 
 
-def fit_local(score: LocalScore, target: str, parents: Collection[str]) -> LocalFit:
+# Gives the fit of one target with some parents, or None if it has not been computed.
+Lookup = Callable[[frozenset[str]], LocalFit | None]
+
+
+def fit_local(score: LocalScore, target: str, parents: Collection[str], begin: LocalFit | None = None) -> LocalFit:
     """Return a fit from any score; one that has only the number gives only that."""
+    if isinstance(score, StagedScore):
+        return score.fit(target, parents, begin)
     if isinstance(score, FittedScore):
         return score.fit(target, parents)
     return LocalFit(float(score.local_score(target, parents)))

@@ -29,8 +29,9 @@ import numpy.typing as npt
 from kerncause.data import Dataset, Points
 from kerncause.errors import OptionError
 from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
+from kerncause.linalg import one_blas_thread
 from kerncause.regression import Parameters, Problem, check_engine, make_engine
-from kerncause.scores.base import LocalFit
+from kerncause.scores.base import LocalFit, Lookup
 from kerncause.scores.optimise import Interval, Layout, Objective, ascend
 from kerncause.text import quoted
 
@@ -144,15 +145,37 @@ class LearnedKernelScore:
         """Return the maximum of S/n."""
         return self.fit(target, parents).value
 
-    def fit(self, target: str, parents: Collection[str] = ()) -> LocalFit:
-        """Maximise S/n over all bandwidths and the noise."""
+    def precursor(self, target: str, parents: Collection[str], lookup: Lookup) -> LocalFit | list[frozenset[str]]:
+        """Return the fit without the parent that alone explains least, or what must be fitted to know it."""
+        if len(parents) < 2 or not self._is_staged:
+            return []
+        alone = {name: lookup(frozenset({name})) for name in self.data.in_canonical_order(parents)}
+        fits = {name: fit for name, fit in alone.items() if fit is not None}
+        if len(fits) < len(alone):
+            return [frozenset({name}) for name in alone if name not in fits]
+        least = min(fits, key=lambda name: fits[name].value)
+        rest = frozenset(parents) - {least}
+        return lookup(rest) or [rest]
+
+    @property
+    def _is_staged(self) -> bool:
+        """One start is the paper's, from the heuristic; one bandwidth for all has no new one to begin from."""
+        return bool(self._options["starts"] > 1 and self._options["bandwidths"] == "per-parent")
+
+    def fit(self, target: str, parents: Collection[str] = (), begin: LocalFit | None = None) -> LocalFit:
+        """Maximise S/n over all bandwidths and the noise.
+
+        `begin` is the fit of `precursor`, which is computed if it is not given.
+        """
         names, data = self._rows_for(target, parents)
         if len(data.points(target).distinct) < 2 if data.n_rows else True:
             # Gaps elsewhere left no row, or one value: nothing to explain, so no parent gains anything.
             return LocalFit(value=0.0, engine="none", evaluations=0, rows=data.n_rows)
+        if begin is None and len(names) > 1 and self._is_staged:
+            begin = self._begin(target, frozenset(names))
         objective = self._objective(names, target, data)
-        starts = [objective.layout.start(objective.heuristic, s) for s in START_SCALES[: self._options["starts"]]]
-        runs = [ascend(objective, theta) for theta in starts]
+        with one_blas_thread():
+            runs = [ascend(objective, theta) for theta in self._starts(objective, names, begin)]
         best = max(runs, key=lambda run: run.value)
         value, bound = best.objective.certified(best.theta)
         parameters = objective.layout.unpacked(best.theta)
@@ -170,6 +193,40 @@ class LearnedKernelScore:
             at_bounds=objective.layout.at_bounds(best.theta, names),
             rows=data.n_rows,
         )
+
+    def _begin(self, target: str, parents: frozenset[str]) -> LocalFit:
+        """Compute the precursor of a parent set, on the rows of that set."""
+        score = self.restricted_to({target, *parents})
+        fits: dict[frozenset[str], LocalFit] = {}
+        wanted = [parents]
+        while True:
+            first = score.precursor(target, wanted[-1], fits.get)
+            if isinstance(first, list) and first:
+                wanted += first
+            elif wanted[-1] == parents:
+                assert isinstance(first, LocalFit)
+                return first
+            else:
+                parent_set = wanted.pop()
+                fits[parent_set] = score.fit(target, parent_set, first if isinstance(first, LocalFit) else None)
+
+    def _starts(self, objective: Objective, names: tuple[str, ...], begin: LocalFit | None) -> list[Floats]:
+        """Return where the ascent starts: the heuristic and fractions of it.
+
+        With a precursor, its optimum, and the heuristic and fractions of it only for the new parent.
+        """
+        scales = START_SCALES[: self._options["starts"]]
+        if begin is None or begin.response_bandwidth is None or begin.noise is None:
+            return [objective.layout.start(objective.heuristic, scale) for scale in scales]
+        starts = []
+        for scale in scales:
+            bandwidths = [
+                begin.bandwidths.get(name, scale * heuristic)
+                for name, heuristic in zip(names, objective.heuristic.bandwidths, strict=True)
+            ]
+            place = Parameters(begin.response_bandwidth, np.array(bandwidths), begin.noise)
+            starts.append(objective.layout.start(place, 1.0))
+        return starts
 
     def evaluate(
         self,

@@ -6,20 +6,24 @@ are complete for both, so a score is filed under the gaps that decided its rows 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from kerncause.scores.base import LocalFit, LocalScore, RowwiseScore, fit_local
+from kerncause.scores.base import LocalFit, LocalScore, RowwiseScore, StagedScore, fit_local
 
 Variables = frozenset[str]
 
 
 @dataclass(frozen=True)
 class Query:
-    """One local score to compute: on the rows complete for `target`, `parents` and `scope`."""
+    """One local score to compute: on the rows complete for `target`, `parents` and `scope`.
+
+    `begin` is the fit that a staged score begins from; it is no part of the question.
+    """
 
     target: str
     parents: Variables
     scope: Variables = frozenset()
+    begin: LocalFit | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ def answer(score: LocalScore, query: Query) -> LocalFit:
     """Compute one query."""
     if query.scope and isinstance(score, RowwiseScore):
         score = score.restricted_to(query.scope)
-    return fit_local(score, query.target, query.parents)
+    return fit_local(score, query.target, query.parents, query.begin)
 
 
 class Ledger:
@@ -75,13 +79,27 @@ class Ledger:
         return len(self._fits)
 
     def prepare(self, comparisons: Iterable[Comparison]) -> None:
-        """Compute, in one batch, every score the comparisons need and the ledger lacks."""
-        wanted = {query: None for comparison in comparisons for query in self._queries(comparison)}
-        lacking = [query for query in wanted if query not in self._fits]
-        if lacking:
-            for query, fit in self._batch(lacking):
+        """Compute, in as few batches as can be, every score the comparisons need and the ledger lacks."""
+        waiting = dict.fromkeys(query for comparison in comparisons for query in self._queries(comparison))
+        while waiting := {query: None for query in waiting if query not in self._fits}:
+            ready: list[Query] = []
+            for query in list(waiting):
+                first = self._precursor(query)
+                if isinstance(first, list) and first:
+                    waiting.update(dict.fromkeys(first))
+                else:
+                    ready.append(query if isinstance(first, list) else replace(query, begin=first))
+            for query, fit in self._batch(ready):
                 self._fits[query] = fit
                 self._on_score()
+
+    def _precursor(self, query: Query) -> LocalFit | list[Query]:
+        if not isinstance(self.score, StagedScore):
+            return []
+        first = self.score.precursor(
+            query.target, query.parents, lambda parents: self._fits.get(replace(query, parents=parents))
+        )
+        return [replace(query, parents=parents) for parents in first] if isinstance(first, list) else first
 
     def gain(self, comparison: Comparison) -> float:
         """Return the score of the second parent set minus that of the first, on the same rows."""
