@@ -36,7 +36,7 @@ def test_discover_prints_the_graph_and_writes_it(table, tmp_path):
     assert done.exit_code == 0, done.output
     assert "120 rows, 6 variables" in done.output
     assert re.search(r"c\s+ordinal\s+whole numbers, 3 values", done.output)
-    assert re.search(r"a [→—] b", done.output)
+    assert re.search(r"a [→—] b|b — a", done.output)
     assert f"The result is in {tmp_path / 'out'}" in done.output.replace("\n", "")
     assert json.loads((tmp_path / "out" / "graph.json").read_text())["data"]["rows"] == 120
 
@@ -63,7 +63,7 @@ def test_options_reach_the_table_and_the_search(table, tmp_path):
     assert variables["c"]["kind"] == "categorical"
     assert variables["size"]["levels"] == ["low", "avg", "high"]
     assert graph["settings"]["seed"] == 7
-    assert graph["settings"]["search_options"] == {"max_parents": 1, "turning": True}
+    assert graph["settings"]["search_options"] == {"max_parents": 1, "turning": True, "careful": True}
 
 
 def test_score_prints_the_local_model(table):
@@ -92,6 +92,26 @@ def test_missing_values_from_the_shell(tmp_path):
         assert re.search(r"k\s+categorical\s+text, 2 values", done.output)
 
 
+def test_options_for_columns_with_signs_in_their_names(tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a=b": rng.normal(size=40).round(2), "a": rng.normal(size=40).round(2)})
+    frame["w=1"] = np.where(rng.random(40) < 0.5, "lo", "hi")
+    frame.loc[4, "a=b"] = -9
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    words = ["--levels", "w=1=lo,hi", "--na", "a=b=-9", "--na", "?", "--missing", "drop", "--workers", 1]
+    done = run("discover", tmp_path / "t.csv", *words)
+    assert done.exit_code == 0, done.output
+    assert "1 row of 40" in done.output
+    assert re.search(r"w=1\s+ordinal\s+levels as listed", done.output)
+
+
+def test_a_terminal_without_arrows_still_gets_its_table(table):
+    words = [sys.executable, "-m", "kerncause.cli", "discover", str(table), "--workers", "1"]
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=plain)
+    assert "gain" in done.stdout
+
+
 def test_names_with_markup_and_escapes_are_text(tmp_path):
     rng = np.random.default_rng(1)
     a = rng.normal(size=60)
@@ -116,14 +136,14 @@ def rows(columns):
 number = [i / 7 for i in range(N)]
 BAD = [
     ("", [], "is empty"),
-    ("a\n1\n2\n", [], "has 1 variable"),
+    ("a\n1\n2\n", [], "only the variable 'a'"),
     ("a,b\n1,2\n", [], "one row"),
     ("a,a\n1,2\n3,4\n", [], "'a' stands for several columns"),
     (rows({"a": number, "flat": [3] * N}), [], "'flat' has the same value in every row: drop it"),
     (
         rows({"a": number, "gap": ["", 1.5, 2.5] * 10}),
         [],
-        "10 rows of 30 have missing values, in 'gap': choose missing",
+        "10 rows of 30 have missing values, in 'gap': choose drop for missing (--missing drop)",
     ),
     (rows({"a": number, "big": ["inf", 1.5, 2.5] * 10}), [], "'big' has 10 infinite values"),
     (rows({"a": number, "void": [""] * N}), [], "'void' has no value at all"),
@@ -133,11 +153,14 @@ BAD = [
     (GOOD, ["--kind", "z=ordinal"], "column 'z' that the table does not have"),
     (GOOD, ["--kind", "a"], "--kind cannot be 'a'"),
     (GOOD, ["--group", "g=a,b", "--group", "h=b"], "'b' is in group 'g' and in group 'h'"),
-    (GOOD, ["--missing", "maybe"], "--missing cannot be 'maybe'"),
-    (GOOD, ["--workers", "0"], "workers cannot be 0"),
-    (GOOD, ["--max-parents", "-2"], "max_parents cannot be -2"),
+    (GOOD, ["--missing", "maybe"], "missing (--missing) cannot be 'maybe'"),
+    (GOOD, ["--workers", "0"], "workers (--workers) cannot be 0"),
+    (GOOD, ["--max-parents", "-2"], "max_parents (--max-parents) cannot be -2"),
     (GOOD, ["--preset", "other"], "there is no preset 'other'"),
     (GOOD, ["--sep", "::"], "is not one character"),
+    (GOOD, ["--kind", "a=ordinal", "--kind", "a=continuous"], "speaks of 'a' twice"),
+    (GOOD, ["--score", "none"], "there is no score 'none'"),
+    (GOOD, ["--search", "none"], "there is no search 'none'"),
 ]
 
 

@@ -100,9 +100,34 @@ def test_columns_are_standardised_with_ddof_0():
     np.testing.assert_allclose(by_row, standardised(frame.to_numpy(dtype=float)), atol=1e-12)
 
 
+def test_dates_of_any_year():
+    far = ["9999-12-31", "1066-10-14", "0001-01-01"] * 20
+    by_row = Dataset.from_frame(base(x=far))
+    assert by_row.codes[np.argsort(by_row.row_order), 1][:3].tolist() == [
+        (datetime.date.fromisoformat(day) - datetime.date(1970, 1, 1)).days for day in far[:3]
+    ]
+    dates = [datetime.date(1, 1, 1), datetime.date(2024, 5, 1), datetime.date(9999, 1, 1)] * 20
+    assert kind_of(dates).kind is Kind.CONTINUOUS
+
+
+def test_huge_and_tiny_values_are_scaled():
+    for scale in (1e300, 1e-300, 1e-161):
+        data = Dataset.from_frame(base(x=np.sin(np.arange(N)) * scale))
+        np.testing.assert_allclose(data.points("x").values.var(), 1)
+
+
 REFUSED = [
     ({"x": [5.0] * N}, {}, DataError, "'x' has the same value in every row"),
     ({"x": [None] * N}, {}, DataError, "'x' has no value at all"),
+    ({"x": ["2024-02-30", "2024-02-28"] * 30}, {}, DataError, "'x' holds dates, but '2024-02-30' is none"),
+    ({"x": ["0000-00-00", "2024-02-28"] * 30}, {}, DataError, "'0000-00-00' is none"),
+    ({"x": [f"{i % 7},25" for i in range(N)]}, {}, DataError, "'x' holds what look like numbers, such as '0,25'"),
+    ({"x": [f"{i % 7}%" for i in range(N)]}, {}, DataError, "'x' holds what look like numbers, such as '0%'"),
+    ({"x": [0.1 + 0.2, 0.3] * 30}, {}, DataError, "'x' has values that differ only in their last digits"),
+    ({"x": [None] + [f"p{i}" for i in range(N - 1)]}, {}, DataError, "'x' is text with a different value in each"),
+    ({"x": np.arange(N) % 3}, {"drop": "x"}, OptionError, "drop is the text 'x'"),
+    ({"x": np.arange(N) % 3}, {"na_values": "NA"}, OptionError, "na_values has the text 'NA'"),
+    ({"x": np.arange(N) % 3}, {"groups": {"g": "ux"}}, OptionError, "groups has the text 'ux' for 'g'"),
     ({"x": [np.inf] + [1.5] * (N - 1)}, {}, DataError, "'x' has 1 infinite value"),
     ({"x": [np.inf, 1] * (N // 2)}, {"kinds": {"x": "ordinal"}}, DataError, "'x' has 30 infinite values"),
     ({"x": [np.nan, 1.5] * (N // 2)}, {}, DataError, "30 rows of 60 have missing values, in 'x'"),
@@ -117,15 +142,15 @@ REFUSED = [
     ({"x": ["a", "b"] * 30}, {"levels": {"x": ["a", "c"]}}, DataError, "'x' has 'b', not among its levels"),
     ({"x": ["a", "b"] * 30}, {"levels": {"x": ["a", "a"]}}, DataError, "'x' name one value twice"),
     ({"x": np.arange(N) % 3}, {"kinds": {"x": "number"}}, OptionError, "'x' cannot be of kind 'number'"),
-    ({"x": np.arange(N) % 3}, {"kinds": {"y": "ordinal"}}, OptionError, "kinds speaks of a column 'y'"),
-    ({"x": np.arange(N) % 3}, {"drop": ["y"]}, OptionError, "drop speaks of a column 'y'"),
-    ({"x": np.arange(N) % 3}, {"missing": "ignore"}, OptionError, "missing cannot be 'ignore'"),
+    ({"x": np.arange(N) % 3}, {"kinds": {"y": "ordinal"}}, OptionError, "kinds .--kind. speaks of a column 'y'"),
+    ({"x": np.arange(N) % 3}, {"drop": ["y"]}, OptionError, "drop .--drop. speaks of a column 'y'"),
+    ({"x": np.arange(N) % 3}, {"missing": "ignore"}, OptionError, "missing .--missing. cannot be 'ignore'"),
     ({"x": np.arange(N) % 3}, {"groups": {"g": ["x", "x"]}}, OptionError, "names column 'x' twice"),
     ({"x": np.arange(N) % 3}, {"groups": {"g": []}}, OptionError, "'g' has no columns"),
     ({"x": np.arange(N) % 3}, {"groups": {"u": ["x"]}}, OptionError, "'u' has the name of a column outside it"),
     ({"x": ["a", "b", "c"] * 20, "y": np.arange(N) % 3}, {"groups": {"g": ["x", "y"]}}, DataError, "'x' of group 'g'"),
-    ({}, {}, DataError, "has 1 variable"),
-    ({"x": np.arange(N) % 3}, {"groups": {"g": ["x", "u"]}}, DataError, "has 1 variable"),
+    ({}, {}, DataError, "only the variable"),
+    ({"x": np.arange(N) % 3}, {"groups": {"g": ["x", "u"]}}, DataError, "only the variable"),
 ]
 
 
@@ -181,6 +206,9 @@ def test_words_mean_missing_only_when_named():
     assert kind_of(words).missing == 0
     assert kind_of(words, na_values=["?"], missing="drop").missing == 10
     assert kind_of(words, na_values={"x": ["?", "NA"]}, missing="drop").missing == 30
+    coded = base(x=[1.5, -999, 2.5, 3.5] * 15)
+    for mark in ("-999", -999, -999.0):
+        assert Dataset.from_frame(coded, na_values=[mark], missing="drop").n_rows == 45
     numbers = ["1.5", "NA", "2.5", "nan"] * 15
     with pytest.raises(DataError, match="--na"):
         kind_of(numbers, missing="drop")
@@ -282,7 +310,7 @@ def test_quoted_cells_and_windows_line_ends(tmp_path):
 
 
 def test_parquet_keeps_types(tmp_path):
-    frame = networks.load("child").sample(100, seed=1)
+    frame = networks.load("child").sample(100, seed=1, labels=True)
     frame = frame.loc[:, frame.nunique() > 1]
     frame.to_parquet(tmp_path / "t.parquet")
     assert read_table(tmp_path / "t.parquet").hash == Dataset.from_frame(frame).hash
@@ -295,7 +323,7 @@ def test_parquet_keeps_types(tmp_path):
         ("\n\n", "is empty"),
         ("a,b\n", "no rows"),
         ("a,b\n1,2\n", "one row"),
-        ("a\n1\n2\n3\n", "has 1 variable.*separator"),
+        ("a\n1\n2\n3\n", "only the variable 'a'.*separator"),
         ("a,b,a\n1,2,3\n4,5,6\n", "'a' stands for several columns"),
         ("1.5,2\n3,4\n5,6\n", "holds numbers"),
         ("a,b\n1,2\n3,4,5\n", "is not a table of 2 columns"),
@@ -321,9 +349,32 @@ def test_paths_that_are_no_files(tmp_path):
     (tmp_path / "bad.parquet").write_bytes(b"PAR?")
     with pytest.raises(DataError, match="cannot be read as Parquet"):
         read_table(tmp_path / "bad.parquet")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_table(tmp_path / ("long" * 100))
     (tmp_path / "bad.csv.gz").write_bytes(b"not gzip")
     with pytest.raises(DataError, match="cannot be read"):
         read_table(tmp_path / "bad.csv.gz")
+
+
+def test_names_with_separators_in_quotes(tmp_path):
+    rows = "\n".join(f"{i / 7};{i % 3};{i * i % 5}" for i in range(30))
+    assert read_table(write(tmp_path, f'"a,b";"c,d";e\n{rows}\n')).names == ("a,b", "c,d", "e")
+    commas = "\n".join(f"{i // 7},{i % 7};{i % 3}" for i in range(1, 30))
+    assert read_table(write(tmp_path, f"a;b\n{commas}\n"), decimal=",").variable("a").kind is Kind.CONTINUOUS
+    with pytest.raises(DataError, match="--decimal"):
+        read_table(write(tmp_path, f"a;b\n{commas}\n"))
+    with pytest.raises(DataError, match="--sep"):
+        read_table(write(tmp_path, "a b c\n" + "\n".join(f"{i} {i * 2} {i * 3}" for i in range(9))))
+    with pytest.raises(DataError, match="is a quote left open"):
+        read_table(write(tmp_path, 'a,"b\n' + "1,2\n" * 60_000))
+
+
+def test_spaces_around_cells_do_not_count(tmp_path):
+    rows = "\n".join(f"{i / 7}, {'u' if i % 2 else 'v'} , {' ' if i == 3 else i % 5}" for i in range(30))
+    data = read_table(write(tmp_path, f"a, b, c\n{rows}\n"), missing="drop")
+    assert data.variable("b").levels == ("u", "v")
+    assert data.variable("c").kind is Kind.ORDINAL
+    assert data.n_rows == 29
 
 
 def test_a_column_without_a_name_gets_one(tmp_path):

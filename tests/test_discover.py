@@ -132,7 +132,7 @@ def test_the_paper_preset():
     with pytest.raises(OptionError, match="preset paper means bandwidths=shared"):
         discover(frame, preset="paper", score_options={"bandwidths": "per-parent"})
     with pytest.raises(OptionError, match="preset paper means max_parents=None"):
-        discover(frame, preset="paper", max_parents=2)
+        discover(frame, preset="paper", max_parents=0)
     with pytest.raises(OptionError, match="there is no preset 'nature'"):
         discover(frame, preset="nature")
 
@@ -143,12 +143,33 @@ def test_unknown_choices_are_refused():
         discover(frame, score="best")
     with pytest.raises(OptionError, match="there is no search 'all'"):
         discover(frame, search="all")
-    with pytest.raises(OptionError, match="workers cannot be 0"):
+    with pytest.raises(OptionError, match=r"workers .* cannot be 0"):
         discover(frame, workers=0)
     with pytest.raises(OptionError, match="does not take these options"):
         discover(frame, score_options={"speed": 11})
     with pytest.raises(OptionError, match="kinds cannot be given with a Dataset"):
         discover(Dataset.from_frame(frame), kinds={"a": "continuous"})
+    with pytest.raises(OptionError, match="missing cannot be given with a Dataset"):
+        discover(Dataset.from_frame(frame), missing="drop")
+    with pytest.raises(OptionError, match="workers"):
+        discover(frame, workers="2")
+    with pytest.raises(OptionError, match="another table"):
+        discover(frame, score=LearnedKernelScore(Dataset.from_frame(mixed_frame(40))))
+    with pytest.raises(OptionError, match="the table has"):
+        discover(frame, score=LearnedKernelScore(Dataset.from_frame(frame[["a", "b"]])))
+    with pytest.raises(OptionError, match="no local_score"):
+        discover(frame, score=object())
+
+
+def test_a_score_that_is_no_number_is_an_error():
+    class Nothing:
+        variables = ("x1", "x2")
+
+        def local_score(self, target, parents):
+            return float("nan")
+
+    with pytest.raises(ComputationError, match="is not a number"):
+        discover(mixed_frame(30)[["a", "b"]].to_numpy(), score=Nothing(), workers=1)
 
 
 def test_any_score_object_will_do():
@@ -159,7 +180,8 @@ def test_any_score_object_will_do():
             return float({"a", "b"} <= {target, *parents}) - 0.1 * len(parents)
 
     result = discover(mixed_frame(30), score=Favourite(), workers=1)
-    assert result.edges[["source", "target"]].to_numpy().tolist() == [["a", "b"]]
+    assert result.graph.skeleton == {frozenset({"a", "b"})}
+    assert result.edges["gain"].tolist() == [0.9]
     assert result.edges["bandwidth"].isna().all()
     assert result.settings["score"] == "Favourite"
 
@@ -206,6 +228,27 @@ def test_testwise_compares_on_the_same_rows():
         assert edges_of(discover(frame, missing="testwise", workers=2)) == edges_of(result)
 
 
+def test_a_parent_that_is_constant_on_the_shared_rows():
+    """An ordinary skip pattern: income is asked only of those who are employed."""
+    rng = np.random.default_rng(0)
+    employed = rng.random(80) < 0.6
+    frame = pd.DataFrame({"employed": employed, "age": rng.normal(size=80)})
+    frame["income"] = np.where(employed, frame["age"] + rng.normal(size=80), np.nan)
+    with pytest.warns(DataWarning):
+        result = discover(frame, missing="testwise", workers=1)
+    assert frozenset({"age", "income"}) in result.graph.skeleton
+    assert frozenset({"employed", "income"}) not in result.graph.skeleton
+    score = LearnedKernelScore(result.data)
+    with pytest.raises(kerncause.DataError, match="'employed' has fewer than two values"):
+        score.residuals("employed", ["income"])
+
+
+def test_wiggly_effects_keep_their_edge():
+    z, e = np.random.default_rng(0).normal(size=150), np.random.default_rng(99).normal(size=150)
+    result = discover(pd.DataFrame({"z": z, "y": np.sin(4 * z) + 0.3 * e}), workers=1)
+    assert result.graph.skeleton == {frozenset({"y", "z"})}
+
+
 def test_gaps_that_leave_nothing_give_no_edge():
     frame = pd.DataFrame({"a": [1.5, 2.5, 3.0, np.nan, np.nan, np.nan], "b": [np.nan] * 3 + [0.5, 1.5, 1.0]})
     frame["c"] = [0.1, 0.5, 0.2, 0.7, 0.9, 0.4]
@@ -224,6 +267,7 @@ def test_the_files(tmp_path, mixed):
     assert graph["data"]["rows"] == 150
     assert graph["data"]["hash"] == mixed.data.hash
     assert graph["settings"]["search"] == "ges"
+    assert graph["settings"]["table"]["groups"] == {"xy": ["x", "y"]}
     trace = [json.loads(line) for line in (where / "trace.jsonl").read_text().splitlines()]
     assert [step["gain"] for step in trace] == [step.gain for step in mixed.trace]
     again = mixed.save(where)
@@ -249,7 +293,29 @@ def test_a_place_that_cannot_be_written(tmp_path, mixed):
         mixed.save(tmp_path / "file")
     with pytest.raises(kerncause.KerncauseError, match="cannot write results"):
         mixed.save("/proc/nowhere/result")
+    with pytest.raises(kerncause.KerncauseError, match="cannot write results"):
+        mixed.save(tmp_path / ("long" * 100))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file"]
+    (tmp_path / "half" / "trace.jsonl").mkdir(parents=True)
+    with pytest.raises(OptionError, match="is a directory"):
+        mixed.save(tmp_path / "half")
+    assert [p.name for p in (tmp_path / "half").iterdir()] == ["trace.jsonl"]
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    with pytest.raises(OptionError, match="leads nowhere"):
+        mixed.save(tmp_path / "link")
+
+
+def test_a_failure_while_writing_leaves_the_old_result(tmp_path, mixed, monkeypatch):
+    mixed.save(tmp_path)
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+
+    def full(self, *args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(kerncause.KerncauseError, match="No space left"):
+        mixed.save(tmp_path)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
 class DyingScore:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kerncause import OptionError, ges
 from kerncause.graphs import Adjacency, completed
 from kerncause.scores import Ledger
-from kerncause.search.operators import applied, deletions, insertions, turns
+from kerncause.search.operators import applied, careful_deletions, deletions, insertions, turns
 from oracles import all_dags, bic_score, random_dag, random_weights, separation_oracle
 
 FOUR = all_dags(4)
@@ -34,10 +34,16 @@ def with_one_edge_turned(dag):
         yield dag.changed(remove=[(i, j)], add=[(j, i)])
 
 
-MOVES = [(insertions, with_one_edge_more), (deletions, with_one_edge_less), (turns, with_one_edge_turned)]
+MOVES = [
+    (insertions, with_one_edge_more),
+    (deletions, with_one_edge_less),
+    (careful_deletions, with_one_edge_less),
+    (turns, with_one_edge_turned),
+]
+NAMES = ["insert", "delete", "careful delete", "turn"]
 
 
-@pytest.mark.parametrize(("operators", "moves"), MOVES, ids=["insert", "delete", "turn"])
+@pytest.mark.parametrize(("operators", "moves"), MOVES, ids=NAMES)
 def test_operators_reach_what_members_reach(operators, moves):
     """Brute force over all 185 classes of four nodes: change one edge in every member, collect the classes."""
     is_dag = set(FOUR)
@@ -46,14 +52,14 @@ def test_operators_reach_what_members_reach(operators, moves):
         assert {applied(graph, operator) for operator in operators(graph, 99)} == reachable
 
 
-@pytest.mark.parametrize(("operators", "moves"), MOVES, ids=["insert", "delete", "turn"])
+@pytest.mark.parametrize(("operators", "moves"), MOVES, ids=NAMES)
 def test_operators_score_what_a_member_changes(operators, moves):
     """For each operator some member has the parent sets it starts from, and moves to those it ends with."""
     for graph, members in CLASSES.items():
-        for operator in operators(graph, 99):
+        for operator, reading in [(op, reading) for op in operators(graph, 99) for reading in op.readings]:
             target = applied(graph, operator)
             assert any(
-                all(member.parents(c.node) == c.before and dag.parents(c.node) == c.after for c in operator.changes)
+                all(member.parents(c.node) == c.before and dag.parents(c.node) == c.after for c in reading)
                 for member in members
                 for dag in moves(member)
                 if dag in set(CLASSES[target])
@@ -130,6 +136,31 @@ def test_all_members_of_a_class_have_the_same_largest_number_of_parents():
         assert len({max(d.parents(i).bit_count() for i in range(4)) for d in members}) == 1
 
 
+def test_an_edge_is_not_deleted_for_its_other_direction():
+    """Chickering's rule takes out for 0.1 what it put in for 0.9; the careful rule does not."""
+
+    class OneWay:
+        variables = ("a", "b")
+
+        def local_score(self, target, parents):
+            return float(target == "b" and "a" in parents) - 0.1 * len(parents)
+
+    assert not ges(OneWay(), careful=False).graph.skeleton
+    kept = ges(OneWay())
+    assert kept.graph.skeleton == {frozenset("ab")}
+    assert [step.gain for step in kept.trace] == [0.9]
+
+
+def test_being_careful_changes_nothing_for_score_equivalent_scores():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        dag = random_dag(rng, 6, 0.4)
+        B = random_weights(rng, dag)
+        data = rng.normal(size=(200, len(B))) @ np.linalg.inv(np.eye(len(B)) - B)
+        score = bic_score(dag.nodes, data)
+        assert ges(score, careful=True).graph == ges(score, careful=False).graph
+
+
 def test_turning_would_cycle_without_its_rule():
     """Three nodes, gains that add up around a ring of turns: the search must still end."""
     ended = [ges(RandomScore(3, seed), turning=True) for seed in range(300)]
@@ -163,8 +194,25 @@ def test_ties_go_by_the_order_of_the_score_not_by_luck():
 
     one = ges(Symmetric(("a", "b", "c")))
     other = ges(Symmetric(("c", "a", "b")))
-    renamed = {"a": "c", "b": "a", "c": "b"}
+    renamed = dict(zip(("a", "b", "c"), ("c", "a", "b"), strict=True))
     assert {(renamed[s.source], renamed[s.target]) for s in one.trace} == {(s.source, s.target) for s in other.trace}
+
+
+def test_gains_within_the_tie_are_equal():
+    """Rounding must not decide: of two gains 1e-9 apart the first in order is taken, of two 1e-3 apart the larger."""
+
+    class Nearly:
+        variables = ("a", "b", "c", "d")
+
+        def __init__(self, difference):
+            self._difference = difference
+
+        def local_score(self, target, parents):
+            better = {("b", "a"): 1.0, ("d", "c"): 1.0 + self._difference}
+            return better.get((target, *parents), -0.1 * len(parents))
+
+    assert ges(Nearly(1e-9)).trace[0].target == "b"
+    assert ges(Nearly(1e-3)).trace[0].target == "d"
 
 
 def test_a_negative_limit_is_refused():

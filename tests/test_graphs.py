@@ -142,6 +142,8 @@ def test_what_is_no_graph_is_refused():
         DAG(["a", "a"])
     with pytest.raises(GraphError, match="there is no node 'q'"):
         DAG("ab").parents("q")
+    with pytest.raises(GraphError, match="must all be different"):
+        DAG("ab").d_separated("a", "a")
 
 
 def test_graphs_cannot_be_changed():

@@ -267,8 +267,8 @@ def test_residuals_are_in_the_order_of_the_table(engine, target, parents):
     np.testing.assert_allclose(score.residuals(target, parents), expected, atol=1e-8)
 
 
-def test_duplicating_every_row_keeps_the_optimum():
-    """S counts pairs: with each row twice, S/n at fixed parameters follows the same formula on twice the rows."""
+def test_duplicated_rows_are_counted():
+    """With each row twice the compressed engine is cheaper, and follows the formula on twice the rows."""
     frame = mixed_frame(50)
     twice = pd.concat([frame, frame], ignore_index=True)
     score = LearnedKernelScore(Dataset.from_frame(twice, groups=GROUPS))
@@ -361,6 +361,12 @@ def test_any_table_can_be_fitted(seed):
         (lambda s: s.fit("a", "b"), "give a list of names"),
         (lambda s: s.evaluate("a", ["b"], {"response_bandwidth": 1, "noise": 1}), "the parents are"),
         (lambda s: s.evaluate("a", [], {"noise": 1}), "response_bandwidth"),
+        (lambda s: s.evaluate("a", [], None), "response_bandwidth"),
+        (lambda s: s.evaluate("a", [], {"response_bandwidth": -1, "noise": 1}), "positive numbers"),
+        (lambda s: s.evaluate("a", [], {"response_bandwidth": float("nan"), "noise": 1}), "positive numbers"),
+        (lambda s: s.residuals("a", ["b"], s.fit("a", ["level"])), "the parents are"),
+        (lambda s: LearnedKernelScore(mixed_frame()), "make a Dataset of it"),
+        (lambda s: LearnedKernelScore(s.data, starts="2"), "starts"),
         (lambda s: LearnedKernelScore(s.data, engine="fast"), "there is no engine 'fast'"),
         (lambda s: LearnedKernelScore(s.data, bandwidths="some"), "per-parent or shared"),
         (lambda s: LearnedKernelScore(s.data, starts=0), "starts"),

@@ -35,7 +35,7 @@ def test_samples_follow_the_tables(name):
     """Every conditional frequency lies within five standard errors of its probability."""
     network = networks.load(name)
     n = 200_000
-    sample = network.sample(n, seed=3, coded=True)
+    sample = network.sample(n, seed=3)
     sizes = {v.name: len(v.states) for v in network.variables}
     for v in network.variables:
         for row, states in enumerate(itertools.product(*(range(sizes[p]) for p in v.parents))):
@@ -51,19 +51,23 @@ def test_samples_follow_the_tables(name):
 
 def test_samples_are_ordinal_coded_in_the_order_of_the_states():
     network = networks.load("child")
-    sample = network.sample(500, seed=1)
+    sample = network.sample(500, seed=1, labels=True)
     data = Dataset.from_frame(sample.loc[:, sample.nunique() > 1])
     assert all(v.kind is Kind.ORDINAL for v in data.variables)
-    codes = network.sample(500, seed=1, coded=True)
+    codes = network.sample(500, seed=1)
     by_row = pd.DataFrame(data.codes[np.argsort(data.row_order)], columns=list(data.names))
     pd.testing.assert_frame_equal(by_row, codes[list(data.names)].astype(float))
-    assert sample.equals(network.sample(500, seed=1))
-    assert not sample.equals(network.sample(500, seed=2))
+    from_codes = Dataset.from_frame(codes[list(data.names)])
+    assert all(v.kind is Kind.ORDINAL for v in from_codes.variables)
+    assert from_codes.canonical == data.canonical
+    assert codes.to_numpy().min() == 1
+    assert sample.equals(network.sample(500, seed=1, labels=True))
+    assert not sample.equals(network.sample(500, seed=2, labels=True))
 
 
 def test_the_state_called_none_survives_a_csv(tmp_path):
     network = networks.load("child")
-    sample = network.sample(400, seed=4)
+    sample = network.sample(400, seed=4, labels=True)
     sample = sample.loc[:, sample.nunique() > 1]
     sample.to_csv(tmp_path / "child.csv", index=False)
     levels = {name: states for name, states in network.levels.items() if name in sample}
@@ -78,7 +82,7 @@ def test_the_bundled_sample_is_the_samplers():
     from pathlib import Path
 
     bundled = pd.read_csv(Path(__file__).parent.parent / "examples" / "sachs.csv")
-    pd.testing.assert_frame_equal(bundled, networks.load("sachs").sample(2000, seed=2024, coded=True))
+    pd.testing.assert_frame_equal(bundled, networks.load("sachs").sample(2000, seed=2024))
 
 
 def test_unknown_names_and_sizes_are_refused():

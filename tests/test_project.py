@@ -65,6 +65,20 @@ def test_the_core_needs_no_extra():
     code = "import sys, kerncause, kerncause.cli; print(*sorted({m.split('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"torch", "jax", "matplotlib", "dask", "sklearn", "ges"} & set(loaded)
+    # pandas itself loads pyarrow where it is installed, so look at our own imports.
+    ours = (
+        {
+            name.split(".")[0]
+            for path in SOURCE.rglob("*.py")
+            for node in ast.walk(ast.parse(path.read_text()))
+            for name in (
+                [a.name for a in node.names] if isinstance(node, ast.Import) else [getattr(node, "module", "") or ""]
+            )
+        }
+        - {""}
+        - set(sys.stdlib_module_names)
+    )
+    assert ours <= {"kerncause", "numpy", "scipy", "pandas", "networkx", "threadpoolctl", "typer", "rich"}
 
 
 def python_blocks(path):

@@ -1,12 +1,14 @@
 """The command line: words to calls, and results to a person, nothing else."""
 
 import csv
+import io
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -15,10 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 import kerncause
-from kerncause.data import Dataset, Kind, Missing, read_table
-from kerncause.discover import PRESETS, Status
+from kerncause.data import Dataset, Kind, Missing, TableOptions, read_frame
+from kerncause.discover import PRESETS, Status, check_choices
 from kerncause.errors import DataWarning, KerncauseError, OptionError
-from kerncause.result import Result, writable
+from kerncause.result import Result
 from kerncause.scores import SCORES, Comparison, Ledger, make_score
 from kerncause.search import SEARCHES
 from kerncause.text import counted, listed, printable, quoted
@@ -92,6 +94,9 @@ NaOption = Annotated[
 SepOption = Annotated[
     str | None, typer.Option("--sep", metavar="CHAR", help="What separates the cells. Default: found in the names.")
 ]
+DecimalOption = Annotated[
+    str, typer.Option("--decimal", metavar="CHAR", help="The decimal mark of numbers, such as a comma.")
+]
 PresetOption = Annotated[
     str | None,
     typer.Option("--preset", metavar="NAME", help=f"A named setting: {', '.join(PRESETS)} (Wang et al. 2024)."),
@@ -115,6 +120,7 @@ def discover(
     missing: MissingOption = "error",
     na: NaOption = None,
     sep: SepOption = None,
+    decimal: DecimalOption = ".",
     score: Annotated[str, typer.Option(metavar="NAME", help=f"The score: {', '.join(SCORES)}.")] = "learned",
     search: Annotated[str, typer.Option(metavar="NAME", help=f"The search: {', '.join(SEARCHES)}.")] = "ges",
     preset: PresetOption = None,
@@ -135,14 +141,14 @@ def discover(
 
     Prints how each column was read, then the edges with their gain: what the score loses without the edge, in nats.
 
-    An arrow is a direction that the data decide; a line can go either way.
+    An arrow is a direction that the data decide; a line can go either way, and its gain is that of left causing right.
     """
     screen = _Screen(quiet)
     with _errors():
+        check_choices(score, search, preset, workers)
         if out is not None:
-            with writable(out):
-                pass  # say now, not after an hour, that the result cannot be written
-        table = _read(data, sep, kind, group, levels, drop, missing, na)
+            Result.check_writable(out)  # say so now, not after an hour
+        table = _read(data, sep, decimal, kind, group, levels, drop, missing, na)
         screen.table(table)
         with screen.progress() as watch, warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # shown above
@@ -171,14 +177,14 @@ def score(
     missing: MissingOption = "error",
     na: NaOption = None,
     sep: SepOption = None,
+    decimal: DecimalOption = ".",
     score: Annotated[str, typer.Option(metavar="NAME", help=f"The score: {', '.join(SCORES)}.")] = "learned",
     preset: PresetOption = None,
 ) -> None:
     """Score one variable with a set of parents: the value, the bandwidths, and what each parent gains."""
     with _errors():
-        table = _read(data, sep, kind, group, levels, drop, missing, na)
-        if preset is not None and preset not in PRESETS:
-            raise OptionError(f"there is no preset {quoted(preset)}: the choices are {', '.join(PRESETS)}")
+        check_choices(score, "ges", preset, 1)
+        table = _read(data, sep, decimal, kind, group, levels, drop, missing, na)
         options = PRESETS[preset].score if preset else {}
         ledger = Ledger(make_score(score, table, **options))
         names = frozenset(_cells(parents))
@@ -189,12 +195,16 @@ def score(
 
 def main() -> None:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without arrows still gets its table
     app()
 
 
 def _read(
     path: Path,
     sep: str | None,
+    decimal: str,
     kind: list[str] | None,
     group: list[str] | None,
     levels: list[str] | None,
@@ -202,41 +212,54 @@ def _read(
     missing: str,
     na: list[str] | None,
 ) -> Dataset:
-    if missing not in get_args(Missing):
-        raise OptionError(f"--missing cannot be {quoted(missing)}: the choices are {', '.join(get_args(Missing))}")
-    return read_table(
-        path,
-        separator={"tab": "\t", "\\t": "\t"}.get(sep or "", sep),
-        kinds=dict(_pair("--kind", text, from_right=True) for text in kind or ()),
-        groups={name: _cells(words) for name, words in (_pair("--group", text) for text in group or ())},
-        levels={name: _cells(words) for name, words in (_pair("--levels", text) for text in levels or ())},
-        missing=missing,
-        na_values=_na_values(na or []),
+    frame = read_frame(path, separator={"tab": "\t", "\\t": "\t"}.get(sep or "", sep), decimal=decimal)
+    columns = [str(name) for name in frame.columns]
+    options = TableOptions(
+        kinds=_pairs("--kind", kind, columns),
+        groups={name: _cells(words) for name, words in _pairs("--group", group, columns).items()},
+        levels={name: _cells(words) for name, words in _pairs("--levels", levels, columns).items()},
+        missing=cast(Missing, missing),
+        na_values=_na_values(na or [], columns),
         drop=drop or (),
     )
+    return Dataset.of(frame, options)
 
 
-def _na_values(texts: list[str]) -> Any:
-    """Return texts for all columns or, as soon as one is given as COL=TEXT, by column."""
-    if not any("=" in text for text in texts):
-        return texts
-    by_column: dict[str, list[str]] = {}
+def _na_values(texts: list[str], columns: list[str]) -> dict[str, list[str]]:
+    """Return the marks of every column: TEXT for all, COL=TEXT for one."""
+    marks: dict[str, list[str]] = {name: [] for name in columns}
     for text in texts:
-        name, word = _pair("--na", text)
-        by_column.setdefault(name, []).append(word)
-    return by_column
+        owner = _owner(text, columns)
+        for name in columns if owner is None else [owner]:
+            marks[name].append(text if owner is None else text[len(owner) + 1 :])
+    return marks
 
 
-def _pair(option: str, text: str, from_right: bool = False) -> tuple[str, str]:
-    left, sign, right = text.rpartition("=") if from_right else text.partition("=")
-    if not sign or not left or not right:
-        raise OptionError(f"{option} cannot be {quoted(text)}: write it as {option} NAME=VALUE")
-    return left, right
+def _pairs(option: str, texts: list[str] | None, columns: list[str]) -> dict[str, str]:
+    """Read NAME=VALUE options; a column's name may itself contain the sign."""
+    pairs: dict[str, str] = {}
+    for text in texts or ():
+        name = _owner(text, columns) or text.partition("=")[0]
+        value = text[len(name) + 1 :]
+        if not name or not value:
+            raise OptionError(f"{option} cannot be {quoted(text)}: write it as {option} NAME=VALUE")
+        if name in pairs:
+            raise OptionError(f"{option} speaks of {quoted(name)} twice: say it once")
+        pairs[name] = value
+    return pairs
+
+
+def _owner(text: str, columns: list[str]) -> str | None:
+    """Return the longest column name that `text` begins with, followed by an equals sign."""
+    return max((name for name in columns if text.startswith(f"{name}=")), key=len, default=None)
 
 
 def _cells(text: str) -> list[str]:
     """Split at commas; a name with a comma can be put in double quotes."""
-    return next(csv.reader([text], skipinitialspace=True), [])
+    try:
+        return next(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True), [])
+    except csv.Error as problem:
+        raise OptionError(f"{quoted(text)} is not a list of names ({problem}): separate them by commas") from None
 
 
 @contextmanager
@@ -246,6 +269,8 @@ def _errors() -> Iterator[None]:
         yield
     except KerncauseError as problem:
         _fail(str(problem), 1)
+    except (OSError, UnicodeError) as problem:
+        _fail(f"the system refused: {problem}; check the paths and the terminal", 1)
     except MemoryError:
         _fail("there is not enough memory: use fewer rows, or fewer workers", 1)
     except KeyboardInterrupt:
@@ -253,7 +278,7 @@ def _errors() -> Iterator[None]:
 
 
 def _fail(sentence: str, code: int) -> None:
-    Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), sentence))
+    Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), printable(sentence, 2000)))
     raise typer.Exit(code)
 
 
@@ -309,6 +334,8 @@ class _Screen:
         )
         if result.edge_list:
             self._out.print(_edge_table(result))
+        if directed < len(result.edge_list):
+            self._out.print("A line can go either way; its gain is that of left causing right.", style="dim")
         doubtful = [name for name, fit in result.fits.items() if fit.starts_disagree]
         if doubtful:
             self._out.print(

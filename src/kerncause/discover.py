@@ -16,9 +16,9 @@ from kerncause.errors import DataWarning, OptionError
 from kerncause.graphs import CPDAG, DAG
 from kerncause.parallel import batches, worker_count
 from kerncause.result import Edge, Result
-from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, make_score
+from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, find_score, make_score
 from kerncause.search import Outcome, Progress, find_search
-from kerncause.text import quoted
+from kerncause.text import listed, quoted
 
 Table = Dataset | pd.DataFrame | npt.NDArray[Any] | str | Path
 
@@ -31,10 +31,15 @@ class Preset:
     search: Mapping[str, Any]
 
 
+SEARCH_DEFAULTS: Mapping[str, Any] = {"max_parents": None, "turning": False, "careful": True}
+
 PRESETS: Mapping[str, Preset] = {
     # The setting of Wang et al. (ICML 2024): one bandwidth for all parents, one start from the heuristic,
-    # GES with its two phases and no limit on parents.
-    "paper": Preset(score={"bandwidths": "shared", "starts": 1}, search={"turning": False, "max_parents": None}),
+    # GES as published, with its two phases and no limit on parents.
+    "paper": Preset(
+        score={"bandwidths": "shared", "starts": 1},
+        search={"turning": False, "careful": False, "max_parents": None},
+    ),
 }
 
 
@@ -61,10 +66,11 @@ def discover(
     groups: Mapping[str, Sequence[str]] | None = None,
     levels: Mapping[str, Sequence[str]] | None = None,
     missing: Missing = "error",
-    na_values: Collection[str] | Mapping[str, Collection[str]] = (),
+    na_values: Collection[object] | Mapping[str, Collection[object]] = (),
     drop: Collection[str] = (),
     max_parents: int | None = None,
     turning: bool = False,
+    careful: bool = True,
     score_options: Mapping[str, Any] | None = None,
     watch: Callable[[Status], None] | None = None,
 ) -> Result:
@@ -85,10 +91,12 @@ def discover(
         drop: columns to leave out.
         max_parents: no variable gets more parents than this.
         turning: whether GES tries turning edges at the end.
+        careful: whether GES deletes an undirected edge only if that gains in both of its directions.
         score_options: keyword arguments of the score, such as `{"bandwidths": "shared"}`.
         watch: called with a Status at every step and after every score.
     """
     started = time.perf_counter()
+    check_choices(score, search, preset, workers)
     table = _dataset(
         data,
         {
@@ -102,8 +110,9 @@ def discover(
     )
     for notice in table.notices:
         warnings.warn(notice, DataWarning, stacklevel=2)
-    options = _chosen(preset, dict(score_options or {}), {"max_parents": max_parents, "turning": turning})
-    chosen = make_score(score, table, **options.score) if isinstance(score, str) else score
+    search_options = {"max_parents": max_parents, "turning": turning, "careful": careful}
+    options = _chosen(preset, dict(score_options or {}), search_options)
+    chosen = make_score(score, table, **options.score) if isinstance(score, str) else _of_this_table(score, table)
     run = find_search(search)
     settings = {
         "score": score if isinstance(score, str) else type(score).__name__,
@@ -113,7 +122,7 @@ def discover(
         "workers": worker_count(workers),
         "score_options": dict(getattr(chosen, "options", options.score)),
         "search_options": dict(options.search),
-        "missing": missing,
+        "table": table.options.as_json(),
     }
     with batches(chosen, workers) as batch:
         told = _Told(watch, started)
@@ -131,6 +140,30 @@ def discover(
         seconds=time.perf_counter() - started,
         scores_computed=ledger.computed,
     )
+
+
+def check_choices(score: str | LocalScore, search: str, preset: str | None, workers: int | None) -> None:
+    """Refuse names and numbers that cannot be taken, before any work is done."""
+    if isinstance(score, str):
+        find_score(score)
+    find_search(search)
+    if preset is not None and preset not in PRESETS:
+        raise OptionError(f"there is no preset {quoted(preset)}: the choices are {', '.join(PRESETS)}")
+    worker_count(workers)
+
+
+def _of_this_table(score: LocalScore, table: Dataset) -> LocalScore:
+    """Refuse a score object that was made for another table."""
+    if not isinstance(score, LocalScore):
+        raise OptionError(
+            "the score has no variables or no local_score(target, parents): give a name or such an object"
+        )
+    if set(score.variables) != set(table.names):
+        raise OptionError(f"the score is for {listed(score.variables)}, the table has {listed(table.names)}")
+    other = getattr(score, "data", table)
+    if isinstance(other, Dataset) and other.hash != table.hash:
+        raise OptionError("the score was made for another table with the same names: make it for this one")
+    return score
 
 
 class _Told:
@@ -159,7 +192,8 @@ class _Told:
 def _dataset(data: Table, options: dict[str, Any]) -> Dataset:
     given = {name: value for name, value in options.items() if value}
     if isinstance(data, Dataset):
-        given.pop("missing", None)
+        if given.get("missing") in ("error", data.options.missing):
+            given.pop("missing")
         if given:
             raise OptionError(f"{', '.join(sorted(given))} cannot be given with a Dataset: give it when making one")
         return data
@@ -174,12 +208,10 @@ def _chosen(preset: str | None, score: dict[str, Any], search: dict[str, Any]) -
     """Merge what a preset fixes with what was asked for; refuse a contradiction."""
     if preset is None:
         return Preset(score, search)
-    if preset not in PRESETS:
-        raise OptionError(f"there is no preset {quoted(preset)}: the choices are {', '.join(PRESETS)}")
     fixed = PRESETS[preset]
     for asked, meant in ((score, fixed.score), (search, fixed.search)):
         for name in set(asked) & set(meant):
-            if asked[name] and asked[name] != meant[name]:
+            if asked[name] != meant[name] and (name not in SEARCH_DEFAULTS or asked[name] != SEARCH_DEFAULTS[name]):
                 raise OptionError(
                     f"preset {preset} means {name}={meant[name]}, not {asked[name]}: leave out the preset or {name}"
                 )
@@ -199,14 +231,12 @@ def _explained(outcome: Outcome, ledger: Ledger, table: Dataset) -> tuple[DAG, d
     ledger.prepare([*same, *without.values()])
     fits = {name: ledger.fit(name, parents) for name, parents in wholes.items()}
     edges = [
-        _edge(outcome.graph, table, parent, child, ledger.gain(comparison), fits[child])
+        _edge(outcome.graph, parent, child, ledger.gain(comparison), fits[child])
         for (parent, child), comparison in without.items()
     ]
     place = {name: i for i, name in enumerate(table.names)}
     return member, fits, tuple(sorted(edges, key=lambda e: (place[e.source], place[e.target])))
 
 
-def _edge(graph: CPDAG, table: Dataset, parent: str, child: str, gain: float, fit: LocalFit) -> Edge:
-    directed = parent in graph.parents(child)
-    ends = (parent, child) if directed else tuple(sorted((parent, child), key=table.names.index))
-    return Edge(ends[0], ends[1], directed, gain, fit.bandwidths.get(parent))
+def _edge(graph: CPDAG, parent: str, child: str, gain: float, fit: LocalFit) -> Edge:
+    return Edge(parent, child, parent in graph.parents(child), gain, fit.bandwidths.get(parent))

@@ -28,8 +28,8 @@ def worker_count(workers: int | None) -> int:
     """Return how many processes to use: None means one per core this process may run on."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if workers < 1:
-        raise OptionError(f"workers cannot be {workers}: give at least 1, or leave it out for all cores")
+    if not isinstance(workers, int) or workers < 1:
+        raise OptionError(f"workers (--workers) cannot be {workers}: give 1 or more, or leave it out for all cores")
     return workers
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
+RESULT_FILES = ("graph.json", "graph.dot", "trace.jsonl")
 DOT_STYLE = (
     "  graph [nodesep=0.35, ranksep=0.45];",
     '  node [shape=box, style="rounded,filled", color="#35618f", fillcolor="#eaf1f9", fontname="Helvetica"];',
@@ -37,10 +38,11 @@ class Edge:
     """One edge of the result.
 
     Attributes:
-        source: the cause, or for an undirected edge the end that comes first in the table.
+        source: the cause; for an undirected edge the end that is the parent in `Result.member`.
         target: the effect, or the other end.
         directed: whether every DAG of the class has it this way round.
-        gain: what the score would lose without it, in nats per output column.
+        gain: what the score of `Result.member` would lose without it, in nats per output column. Undirected edges
+            have another gain the other way round, because this score is not the same for all DAGs of a class.
         bandwidth: the learned bandwidth of the parent in the model of the child (long: smooth, weak).
     """
 
@@ -134,11 +136,12 @@ class Result:
     def save(self, directory: str | Path) -> Path:
         """Write `graph.json`, `graph.dot` and `trace.jsonl`, all or none; return the directory."""
         directory = Path(directory)
-        contents = {
-            "graph.json": json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-            "graph.dot": self.to_dot(),
-            "trace.jsonl": "".join(json.dumps(asdict(step), ensure_ascii=False) + "\n" for step in self.trace),
-        }
+        texts = (
+            json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+            self.to_dot(),
+            "".join(json.dumps(asdict(step), ensure_ascii=False) + "\n" for step in self.trace),
+        )
+        contents = dict(zip(RESULT_FILES, texts, strict=True))
         with writable(directory) as scratch:
             for name, text in contents.items():
                 (scratch / name).write_text(text, encoding="utf-8")
@@ -146,6 +149,12 @@ class Result:
             for name in contents:
                 (scratch / name).replace(directory / name)
         return directory
+
+    @staticmethod
+    def check_writable(directory: str | Path) -> None:
+        """Refuse, before any work is done, a directory that `save` could not write to."""
+        with writable(Path(directory)):
+            pass
 
     def __repr__(self) -> str:
         directed = sum(edge.directed for edge in self.edge_list)
@@ -166,25 +175,27 @@ def writable(directory: Path) -> "Iterator[Path]":
 
     Nothing remains of the scratch directory, and `directory` itself is not touched.
     """
-    if directory.exists() and not directory.is_dir():
-        raise OptionError(f"{quoted(directory)} is a file: give a directory for the results")
-    place = directory.absolute()
-    while not place.exists():
-        place = place.parent
+    scratch: Path | None = None
     try:
+        if directory.is_symlink() and not directory.exists():
+            raise OptionError(f"{quoted(directory)} is a link that leads nowhere: give a directory for the results")
+        if directory.exists() and not directory.is_dir():
+            raise OptionError(f"{quoted(directory)} is a file: give a directory for the results")
+        for name in RESULT_FILES:
+            if (directory / name).is_dir():
+                raise OptionError(f"{quoted(directory / name)} is a directory: choose another place for the results")
+        place = directory.absolute()
+        while not place.exists():
+            place = place.parent
         scratch = Path(tempfile.mkdtemp(prefix=".kerncause-", dir=place))
-    except OSError as problem:
-        raise KerncauseError(
-            f"cannot write results to {quoted(directory)}: {problem.strerror or problem}; choose another directory"
-        ) from problem
-    try:
         yield scratch
     except OSError as problem:
         raise KerncauseError(
             f"cannot write results to {quoted(directory)}: {problem.strerror or problem}; choose another directory"
         ) from problem
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        if scratch is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _dot_name(name: str) -> str:

@@ -9,8 +9,8 @@ Columns and rows are coloured by turns (colour refinement on the bipartite graph
     column colour c_j = sum_i h(x_ij, r_i)        row colour r_i = sum_j h(x_ij, c_j)
 
 with sums modulo 2^64 and h a mixing hash, so the colours know the joint distribution but no position or
-name. Two columns that still share a colour are copies of each other as far as the table can tell; only then
-the name decides.
+name. Two columns that still share a colour are copies of each other, or (in tiny discrete tables) mirror images
+under some exchange of rows; only then the name decides.
 """
 
 import numpy as np

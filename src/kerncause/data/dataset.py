@@ -23,6 +23,8 @@ from kerncause.text import counted, listed, quoted
 
 Missing = Literal["error", "drop", "testwise"]
 FEW_SHARED_ROWS = 30
+# Relative to the largest value: below this, standardising would amplify rounding.
+SMALLEST_SPREAD = 1e-12
 _Number = TypeVar("_Number", bound=np.generic)
 
 
@@ -34,31 +36,60 @@ class TableOptions:
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     missing: Missing = "error"
-    na_values: Collection[str] | Mapping[str, Collection[str]] = ()
+    na_values: Collection[object] | Mapping[str, Collection[object]] = ()
     drop: Collection[str] = ()
 
     def __post_init__(self) -> None:
         if self.missing not in get_args(Missing):
             raise OptionError(
-                f"missing cannot be {quoted(self.missing)}: the choices are {', '.join(get_args(Missing))}"
+                f"missing (--missing) cannot be {quoted(self.missing)}: the choices are {', '.join(get_args(Missing))}"
             )
+        marks = self.na_values if isinstance(self.na_values, Mapping) else {"": self.na_values}
+        for option, lists in {"groups": self.groups, "levels": self.levels, "na_values": marks}.items():
+            for name, values in lists.items():
+                if isinstance(values, str):
+                    where = f" for {quoted(name)}" if name else ""
+                    raise OptionError(f"{option} has the text {quoted(values)}{where}: give a list, [{values!r}]")
+        if isinstance(self.drop, str):
+            raise OptionError(f"drop is the text {quoted(self.drop)}: give a list, [{self.drop!r}]")
+        for field_name in ("kinds", "groups", "levels"):
+            object.__setattr__(self, field_name, {str(k): v for k, v in getattr(self, field_name).items()})
+        object.__setattr__(self, "groups", {k: [str(v) for v in vs] for k, vs in self.groups.items()})
+        object.__setattr__(self, "drop", [str(name) for name in self.drop])
 
     def na_values_of(self, column: str) -> frozenset[str]:
         """Return the texts that mean a missing value in one column."""
         if isinstance(self.na_values, Mapping):
-            return frozenset(self.na_values.get(column, ()))
-        return frozenset(self.na_values)
+            return frozenset(map(str, self.na_values.get(column, ())))
+        return frozenset(map(str, self.na_values))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the options as they are written down with a result."""
+        marks: Any = self.na_values
+        marks = (
+            {k: sorted(map(str, v)) for k, v in marks.items()}
+            if isinstance(marks, Mapping)
+            else sorted(map(str, marks))
+        )
+        return {
+            "kinds": {k: str(v) for k, v in self.kinds.items()},
+            "groups": {k: list(v) for k, v in self.groups.items()},
+            "levels": {k: [str(level) for level in v] for k, v in self.levels.items()},
+            "missing": self.missing,
+            "na_values": marks,
+            "drop": list(self.drop),
+        }
 
     def columns_named(self) -> dict[str, Iterable[str]]:
         """Return every column an option speaks of, by option, so that a misspelt one can be refused."""
         per_column = self.na_values if isinstance(self.na_values, Mapping) else ()
         members = [column for columns in self.groups.values() for column in columns]
         return {
-            "drop": self.drop,
-            "kinds": self.kinds,
-            "levels": self.levels,
-            "groups": members,
-            "na_values": per_column,
+            "drop (--drop)": self.drop,
+            "kinds (--kind)": self.kinds,
+            "levels (--levels)": self.levels,
+            "groups (--group)": members,
+            "na_values (--na)": per_column,
         }
 
 
@@ -74,6 +105,7 @@ class Dataset:
         codes: (n, d) the numbers of every column before standardising, NaN where missing, rows canonical.
         values: (n, d) the same with mean 0 and variance 1 (ddof 0) over the values present.
         row_order: (n,) for each kept row its position in the user's table.
+        options: how the table was read.
         notices: sentences about the table that a person should read (rows dropped, more columns than rows).
     """
 
@@ -82,6 +114,7 @@ class Dataset:
     codes: Floats = field(repr=False)
     values: Floats = field(repr=False)
     row_order: Ints = field(repr=False)
+    options: TableOptions = field(default_factory=TableOptions, repr=False)
     notices: tuple[str, ...] = ()
     _positions: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     _points: dict[str, Points] = field(default_factory=dict, repr=False)
@@ -95,7 +128,7 @@ class Dataset:
         groups: Mapping[str, Sequence[str]] | None = None,
         levels: Mapping[str, Sequence[str]] | None = None,
         missing: Missing = "error",
-        na_values: Collection[str] | Mapping[str, Collection[str]] = (),
+        na_values: Collection[object] | Mapping[str, Collection[object]] = (),
         drop: Collection[str] = (),
     ) -> "Dataset":
         """Read a DataFrame.
@@ -130,13 +163,15 @@ class Dataset:
     def of(cls, frame: pd.DataFrame, options: TableOptions) -> "Dataset":
         """Read a DataFrame under options that were gathered elsewhere."""
         frame = _selected(frame, options)
-        encoded = {name: _encoded(name, frame[name], options) for name in frame.columns}
         plan = _grouped(list(frame.columns), options)
+        encoded = {name: _encoded(name, frame[name], options) for name in frame.columns}
         variables = tuple(_variable(name, columns, encoded, options) for name, columns in plan.items())
         table = np.column_stack([encoded[c].numbers for columns in plan.values() for c in columns])
         kept, notices = _present_rows(table, variables, options.missing)
         _refuse_degenerate(table[kept], variables, rows_went=len(kept) < len(table))
-        return _assembled(variables, table, kept, notices + _warnings(table[kept], variables))
+        return replace(
+            _assembled(variables, table, kept), options=options, notices=notices + _warnings(table[kept], variables)
+        )
 
     @property
     def n_rows(self) -> int:
@@ -244,9 +279,18 @@ def _selected(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
 def _encoded(name: str, column: "pd.Series[Any]", options: TableOptions) -> Encoded:
     marks = options.na_values_of(name)
     if marks:
-        column = column.mask(column.astype(str).isin(marks))
+        column = column.mask(_is_marked(column, marks))
     kind = Kind.parse(name, options.kinds[name]) if name in options.kinds else None
     return encode(name, column, kind, options.levels.get(name))
+
+
+def _is_marked(column: "pd.Series[Any]", marks: frozenset[str]) -> "pd.Series[bool]":
+    """Tell which cells are one of the marks, as text or, in a column of numbers, as a number."""
+    marked = column.astype(str).isin(marks)
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+        numbers = pd.to_numeric(pd.Series(sorted(marks)), errors="coerce").dropna()
+        marked |= column.isin(numbers)
+    return marked
 
 
 def _grouped(columns: list[str], options: TableOptions) -> dict[str, list[str]]:
@@ -273,10 +317,9 @@ def _grouped(columns: list[str], options: TableOptions) -> dict[str, list[str]]:
         name = owner.get(column, column)
         plan.setdefault(name, list(options.groups[name]) if column in owner else [column])
     if len(plan) < 2:
-        raise DataError(
-            f"the table has {counted(len(plan), 'variable')}: a graph needs at least two"
-            " (is the separator of the file right?)"
-        )
+        only = next(iter(plan), None)
+        cure = "is the separator of the file right (--sep)?" if len(columns) == 1 else "leave some columns ungrouped"
+        raise DataError(f"the table has only the variable {quoted(only)}, and a graph needs at least two: {cure}")
     return plan
 
 
@@ -309,14 +352,17 @@ def _present_rows(table: Floats, variables: Sequence[Variable], missing: Missing
     )
     if missing == "error":
         raise DataError(
-            f"{story}: choose missing=drop to leave those rows out, or missing=testwise to score each "
+            f"{story}: choose drop for missing (--missing drop) to leave those rows out, or testwise to score each "
             "parent set on the rows complete for it"
         )
     if missing == "testwise":
         return np.arange(len(table)), (f"{story}: each score uses the rows complete for it",)
     kept = np.flatnonzero(~gaps)
     if len(kept) < 2:
-        raise DataError(f"{story}, and dropping them leaves {counted(len(kept), 'row')}: choose missing=testwise")
+        raise DataError(
+            f"{story}, and dropping them leaves {counted(len(kept), 'row')}: choose testwise for missing "
+            "(--missing testwise), or drop a column"
+        )
     return kept, (f"{story}: they were dropped, {counted(len(kept), 'row')} left",)
 
 
@@ -328,9 +374,11 @@ def _refuse_degenerate(table: Floats, variables: Sequence[Variable], rows_went: 
         if np.all(values == values[0]):
             where = " in the rows without missing values" if rows_went else ""
             raise DataError(f"column {quoted(name)} has the same value in every row{where}: drop it")
-        spread = np.std(values)
-        if not np.isfinite(spread) or spread == 0:
-            raise DataError(f"column {quoted(name)} has values too large or too close together to scale: rescale it")
+        largest = np.abs(values).max()
+        if np.std(values / largest) < SMALLEST_SPREAD:
+            raise DataError(
+                f"column {quoted(name)} has values that differ only in their last digits: subtract what they share"
+            )
 
 
 def _warnings(table: Floats, variables: Sequence[Variable]) -> tuple[str, ...]:
@@ -358,7 +406,7 @@ def _warnings(table: Floats, variables: Sequence[Variable]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _assembled(variables: tuple[Variable, ...], table: Floats, kept: Ints, notices: tuple[str, ...]) -> Dataset:
+def _assembled(variables: tuple[Variable, ...], table: Floats, kept: Ints) -> Dataset:
     """Bring rows, and the order of names, into the form that follows from the content alone; standardise."""
     columns = [column for variable in variables for column in variable.columns]
     table = table[kept] + 0.0  # -0.0 becomes 0.0
@@ -380,13 +428,13 @@ def _assembled(variables: tuple[Variable, ...], table: Floats, kept: Ints, notic
         codes=_frozen(table),
         values=_frozen(_standardised(table)),
         row_order=_frozen(kept[order]),
-        notices=notices,
         _positions=positions,
     )
 
 
 def _standardised(table: Floats) -> Floats:
-    return np.asfortranarray((table - np.nanmean(table, axis=0)) / np.nanstd(table, axis=0))
+    unit = table / np.nanmax(np.abs(table), axis=0)  # so that 1e300 can be squared
+    return np.asfortranarray((unit - np.nanmean(unit, axis=0)) / np.nanstd(unit, axis=0))
 
 
 def _frozen(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:

@@ -32,7 +32,12 @@ from kerncause.errors import DataError
 from kerncause.text import counted, listed, quoted
 
 FEW_LEVELS = 20
-ISO_DATE = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+ISO_DATE = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+# Numbers that float() does not read: 1,25 and 45%.
+ODD_NUMBER = r"[+-]?[0-9][0-9.,]*\s*%?"
 
 Floats = npt.NDArray[np.float64]
 
@@ -52,6 +57,8 @@ def encode(name: str, column: "pd.Series[Any]", kind: Kind | None, levels: Seque
     if column.isna().all():
         raise DataError(f"column {quoted(name)} has no value at all: drop it")
     column = _plain(name, column)
+    if levels is None and kind in (None, Kind.CONTINUOUS):
+        _refuse_false_dates(name, column)
     if levels is not None:
         return _with_levels(name, column, kind, levels)
     encoded = _as_asked(name, column, kind) if kind else _inferred(name, column)
@@ -99,9 +106,14 @@ def _inferred_text(name: str, column: "pd.Series[Any]") -> Encoded:
             "means a missing value say so (--na in the shell, na_values in Python), "
             "otherwise give the column's kind as categorical or list its levels in order"
         )
-    if present.nunique() == len(column) and len(column) > 1:
+    if present.str.fullmatch(ODD_NUMBER).all():
         raise DataError(
-            f"column {quoted(name)} is text with a different value in each of the {counted(len(column), 'row')}, "
+            f"column {quoted(name)} holds what look like numbers, such as {quoted(present.iloc[0])}: write them with a "
+            "decimal point and nothing else (--decimal , reads decimal commas), or give its kind as categorical"
+        )
+    if present.nunique() == len(present) and len(present) > 1:
+        raise DataError(
+            f"column {quoted(name)} is text with a different value in each of {counted(len(present), 'row')}, "
             "so it looks like an identifier: drop it"
         )
     return _coded(_alphabetical(column), Kind.CATEGORICAL, f"text, {counted(present.nunique(), 'value')}")
@@ -111,8 +123,10 @@ def _as_asked(name: str, column: "pd.Series[Any]", kind: Kind) -> Encoded:
     numbers = _numbers(column)
     if kind is Kind.CONTINUOUS:
         if numbers is None:
+            texts = column.dropna().astype(str)
+            word = texts[pd.to_numeric(texts, errors="coerce").isna()].iloc[0]
             raise DataError(
-                f"column {quoted(name)} holds text such as {quoted(column.dropna().iloc[0])} and cannot be continuous: "
+                f"column {quoted(name)} holds text such as {quoted(word)} and cannot be continuous: "
                 "give its kind as categorical, or list its levels in order"
             )
         return Encoded(numbers, kind, None, "as asked")
@@ -180,8 +194,11 @@ def _numbers(column: "pd.Series[Any]") -> Floats | None:
     if pd.api.types.is_timedelta64_dtype(column.dtype):
         return _days(column)
     if _is_date(column):
-        moments = pd.to_datetime(column if _is_datetime(column) else _words(column), utc=True, format="ISO8601")
-        return _days(moments - pd.Timestamp(0, tz="UTC"))
+        if _is_datetime(column):
+            moments = column.dt.tz_convert(None) if column.dt.tz is not None else column
+            since_1970 = moments.to_numpy(dtype="datetime64[us]") - np.datetime64(0, "us")
+            return np.where(column.isna(), np.nan, since_1970 / np.timedelta64(1, "D"))
+        return np.array([_day(moment) for moment in column], dtype=np.float64)
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     present = column.notna()
@@ -193,6 +210,28 @@ def _numbers(column: "pd.Series[Any]") -> Floats | None:
     numbers = np.full(len(column), np.nan)
     numbers[present.to_numpy()] = parsed.to_numpy(dtype=np.float64)
     return numbers
+
+
+def _day(moment: Any) -> float:
+    """Return days since 1970 of a date or its ISO text, in any year; NaN for a missing one."""
+    if pd.isna(moment):
+        return float("nan")
+    point = datetime.datetime.fromisoformat(str(moment))
+    naive = point if point.tzinfo is None else point.astimezone(datetime.UTC).replace(tzinfo=None)
+    return (naive - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1)
+
+
+def _refuse_false_dates(name: str, column: "pd.Series[Any]") -> None:
+    """Refuse 2024-02-30: it is written as a date and is none."""
+    if _is_date(column) and not _is_datetime(column) and not pd.api.types.is_timedelta64_dtype(column.dtype):
+        for word in pd.unique(_words(column).dropna()):
+            try:
+                datetime.datetime.fromisoformat(word)
+            except ValueError:
+                raise DataError(
+                    f"column {quoted(name)} holds dates, but {quoted(word)} is none: correct it, "
+                    "or give the column's kind as categorical"
+                ) from None
 
 
 def _days(durations: "pd.Series[Any]") -> Floats:

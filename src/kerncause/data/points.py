@@ -50,7 +50,3 @@ class Points:
         """D2, the sum of |x_i - x_j|^2 over all ordered pairs, 2 n^2 times the total variance: O(n)."""
         n = len(self.values)
         return 2.0 * n * n * float(np.var(self.values, axis=0).sum())
-
-    def take(self, rows: Ints) -> "Points":
-        """Return the points on some of the rows, in that order."""
-        return Points.of(self.values[rows])

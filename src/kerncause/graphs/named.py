@@ -181,6 +181,8 @@ class DAG(PDAG):
         """Tell whether `given` blocks every path between x and y."""
         for name in (x, y, *given):
             self._number(name)
+        if x == y or {x, y} & set(given):
+            raise GraphError(f"{quoted(x)}, {quoted(y)} and the given nodes must all be different")
         return bool(nx.is_d_separator(self.to_networkx(), {x}, {y}, set(given)))
 
 

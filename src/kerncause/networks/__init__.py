@@ -47,11 +47,11 @@ class DiscreteNetwork:
         edges = [(parent, v.name) for v in self.variables for parent in v.parents]
         return DAG([v.name for v in self.variables], edges)
 
-    def sample(self, n: int, seed: int = 0, *, coded: bool = False) -> pd.DataFrame:
+    def sample(self, n: int, seed: int = 0, *, labels: bool = False) -> pd.DataFrame:
         """Draw n independent rows, parents before children.
 
-        Columns are ordered categories with the network's labels, which a Dataset reads as ordinal with codes
-        1..k; `coded=True` gives those codes themselves, as whole numbers.
+        States are coded 1..k in their order, as whole numbers, which a Dataset reads as ordinal. `labels=True` gives
+        the states' names instead, as ordered categories.
         """
         if n < 1:
             raise OptionError(f"cannot draw {counted(n, 'row')}: ask for at least one")
@@ -64,7 +64,7 @@ class DiscreteNetwork:
             for parent in variable.parents:
                 row = row * len(by_name[parent].states) + drawn[parent]
             drawn[name] = _inverse_transform(variable.table, row, generator.random(n))
-        if coded:
+        if not labels:
             return pd.DataFrame({v.name: drawn[v.name] + 1 for v in self.variables})
         labelled = {
             v.name: pd.Categorical(np.array(v.states)[drawn[v.name]], categories=list(v.states), ordered=True)

@@ -3,7 +3,7 @@
 from kerncause.scores.base import FittedScore, LocalFit, LocalScore, RowwiseScore, fit_local
 from kerncause.scores.learned import LearnedKernelScore, ScoreParameters
 from kerncause.scores.ledger import Comparison, Ledger, Query, answer
-from kerncause.scores.registry import SCORES, make_score
+from kerncause.scores.registry import SCORES, find_score, make_score
 
 __all__ = [
     "SCORES",
@@ -17,6 +17,7 @@ __all__ = [
     "RowwiseScore",
     "ScoreParameters",
     "answer",
+    "find_score",
     "fit_local",
     "make_score",
 ]

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kerncause.data import Dataset, Points
-from kerncause.errors import OptionError
+from kerncause.errors import DataError, OptionError
 from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
 from kerncause.linalg import one_blas_thread
 from kerncause.regression import Parameters, Problem, check_engine, make_engine
@@ -62,7 +62,7 @@ class ScoreParameters:
             return cls(given.response_bandwidth, given.bandwidths, given.noise)
         try:
             return cls(given["response_bandwidth"], given.get("bandwidths", {}), given["noise"])
-        except KeyError as missing:
+        except (KeyError, TypeError, IndexError) as missing:
             raise OptionError(
                 f"the parameters lack {missing}: give response_bandwidth, bandwidths (by parent) and noise"
             ) from None
@@ -99,7 +99,9 @@ class LearnedKernelScore:
     ) -> None:
         if bandwidths not in get_args(Bandwidths):
             raise OptionError(f"bandwidths cannot be {quoted(bandwidths)}: choose per-parent or shared")
-        if not 1 <= starts <= len(START_SCALES):
+        if not isinstance(data, Dataset):
+            raise OptionError(f"data is a {type(data).__name__}: make a Dataset of it, with Dataset.from_frame")
+        if not isinstance(starts, int) or not 1 <= starts <= len(START_SCALES):
             raise OptionError(f"starts cannot be {starts}: choose 1 to {len(START_SCALES)}")
         for name, (low, high) in {
             "response_bounds": response_bounds,
@@ -168,7 +170,7 @@ class LearnedKernelScore:
         `begin` is the fit of `precursor`, which is computed if it is not given.
         """
         names, data = self._rows_for(target, parents)
-        if len(data.points(target).distinct) < 2 if data.n_rows else True:
+        if not _varies(data, target):
             # Gaps elsewhere left no row, or one value: nothing to explain, so no parent gains anything.
             return LocalFit(value=0.0, engine="none", evaluations=0, rows=data.n_rows)
         if begin is None and len(names) > 1 and self._is_staged:
@@ -243,14 +245,9 @@ class LearnedKernelScore:
         log distances over n, for an absolute likelihood.
         """
         names, data = self._rows_for(target, parents)
-        given = ScoreParameters.of(params)
-        if set(given.bandwidths) != set(names):
-            raise OptionError(
-                f"bandwidths are given for {sorted(given.bandwidths)} but the parents are {sorted(names)}"
-            )
-        objective = self._objective(names, target, data)
-        at = Parameters(given.response_bandwidth, np.array([given.bandwidths[name] for name in names]), given.noise)
-        value, gradient = objective.at(at)
+        at = _checked(params, names)
+        _refuse_constant(data, target)
+        value, gradient = self._objective(names, target, data).at(at)
         if absolute:
             value += log_distance_sum(data.points(target)) / data.n_rows
         by_name = dict(zip(names, gradient.bandwidths.tolist(), strict=True))
@@ -263,10 +260,9 @@ class LearnedKernelScore:
         complete for the target and the parents.
         """
         names, data = self._rows_for(target, parents)
-        given = ScoreParameters.of(fit or self.fit(target, parents))
-        engine = self._objective(names, target, data).engine
-        bandwidths = np.array([given.bandwidths[name] for name in names])
-        canonical = engine.residuals(Parameters(given.response_bandwidth, bandwidths, given.noise))
+        _refuse_constant(data, target)
+        at = _checked(fit or self.fit(target, parents), names)
+        canonical = self._objective(names, target, data).engine.residuals(at)
         place = np.argsort(data.row_order)
         return canonical[np.ix_(place, place)]
 
@@ -302,6 +298,31 @@ class LearnedKernelScore:
             layout=layout,
             heuristic=heuristic,
         )
+
+
+def _varies(data: Dataset, target: str) -> bool:
+    return data.n_rows > 0 and len(data.points(target).distinct) > 1
+
+
+def _refuse_constant(data: Dataset, target: str) -> None:
+    if not _varies(data, target):
+        raise DataError(
+            f"{quoted(target)} has fewer than two values on the {data.n_rows} rows complete for these parents: "
+            "leave out the parent with the gaps"
+        )
+
+
+def _checked(params: "ScoreParameters | LocalFit | Mapping[str, Any]", names: tuple[str, ...]) -> Parameters:
+    """Return parameters in the order of `names`; refuse missing, surplus and senseless ones."""
+    given = ScoreParameters.of(params)
+    if set(given.bandwidths) != set(names):
+        raise OptionError(f"bandwidths are given for {sorted(given.bandwidths)} but the parents are {sorted(names)}")
+    values = [given.response_bandwidth, *given.bandwidths.values(), given.noise]
+    if not all(isinstance(v, int | float | np.number) and 0 < v < np.inf for v in values):
+        raise OptionError(f"the parameters {values} are not all positive numbers: bandwidths and noise must be")
+    return Parameters(
+        float(given.response_bandwidth), np.array([float(given.bandwidths[n]) for n in names]), float(given.noise)
+    )
 
 
 def fixed_response_bandwidth(response: Points) -> float | None:

@@ -5,10 +5,13 @@ processes; `gain` then only looks up. With gaps in the table two parent sets are
 are complete for both, so a score is filed under the gaps that decided its rows as well.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from kerncause.errors import ComputationError
 from kerncause.scores.base import LocalFit, LocalScore, RowwiseScore, StagedScore, fit_local
+from kerncause.text import quoted
 
 Variables = frozenset[str]
 
@@ -90,6 +93,10 @@ class Ledger:
                 else:
                     ready.append(query if isinstance(first, list) else replace(query, begin=first))
             for query, fit in self._batch(ready):
+                if math.isnan(fit.value):
+                    raise ComputationError(
+                        f"the score of {quoted(query.target)} with parents {sorted(query.parents)} is not a number"
+                    )
                 self._fits[query] = fit
                 self._on_score()
 

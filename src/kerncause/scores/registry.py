@@ -14,11 +14,17 @@ SCORES: Mapping[str, Callable[..., LocalScore]] = {
 }
 
 
-def make_score(name: str, data: Dataset, **options: Any) -> LocalScore:
-    """Return the score of that name for a table."""
+def find_score(name: str) -> Callable[..., LocalScore]:
+    """Return what makes the score of that name for a table."""
     if name not in SCORES:
         raise OptionError(f"there is no score {quoted(name)}: the choices are {', '.join(SCORES)}")
+    return SCORES[name]
+
+
+def make_score(name: str, data: Dataset, **options: Any) -> LocalScore:
+    """Return the score of that name for a table."""
+    make = find_score(name)
     try:
-        return SCORES[name](data, **options)
+        return make(data, **options)
     except TypeError as problem:
         raise OptionError(f"the score {name} does not take these options: {problem}") from None

@@ -43,7 +43,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a search is; `pending` counts operators under comparison."""
+    """Where a search is."""
 
     phase: str
     step: int

@@ -6,7 +6,7 @@ are the neighbours of y that are joined to x.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kerncause.errors import GraphError
 from kerncause.graphs import Adjacency, bits, completed, consistent_extension
@@ -32,14 +32,14 @@ class Operator:
         target: y.
         given: T of an insertion, H of a deletion, C of a turn.
         kind: insert, delete or turn.
-        changes: the local scores it changes.
+        readings: the local scores it changes, in each DAG of the class by which the move is judged.
     """
 
     source: int
     target: int
     given: int
     kind: str
-    changes: tuple[Change, ...]
+    readings: tuple[tuple[Change, ...], ...]
 
 
 Enumerate = Callable[[Adjacency, int], Iterator[Operator]]
@@ -78,7 +78,7 @@ def insertions(graph: Adjacency, max_parents: int = NO_LIMIT) -> Iterator[Operat
                 if before.bit_count() + 1 > max_parents:
                     continue
                 if not graph.reachable(y, avoiding=shared | T) >> x & 1:
-                    yield Operator(x, y, T, "insert", (Change(y, before, before | 1 << x),))
+                    yield Operator(x, y, T, "insert", ((Change(y, before, before | 1 << x),),))
 
 
 def deletions(graph: Adjacency, max_parents: int = NO_LIMIT) -> Iterator[Operator]:
@@ -89,10 +89,31 @@ def deletions(graph: Adjacency, max_parents: int = NO_LIMIT) -> Iterator[Operato
     """
     for x in range(graph.size):
         for y in bits(graph.out[x]):
-            parents, shared = graph.parents(y), graph.neighbours(y) & graph.adjacent(x)
+            shared = graph.neighbours(y) & graph.adjacent(x)
             for kept in cliques(graph, shared):
-                after = (parents | kept) & ~(1 << x)
-                yield Operator(x, y, shared & ~kept, "delete", (Change(y, after | 1 << x, after),))
+                yield Operator(x, y, shared & ~kept, "delete", ((_without(graph, x, y, kept),),))
+
+
+def careful_deletions(graph: Adjacency, max_parents: int = NO_LIMIT) -> Iterator[Operator]:
+    """Iterate over the same deletions, an undirected edge once and judged by both of its directions.
+
+    Delete(x, y, H) and Delete(y, x, H) of x - y lead to the same class, and for a score-equivalent score they
+    gain the same. For others they do not, and an edge that is worth a hundred nats one way round would be
+    deleted for one nat the other way round.
+    """
+    for operator in deletions(graph, max_parents):
+        x, y = operator.source, operator.target
+        if not graph.neighbours(x) >> y & 1:
+            yield operator
+        elif x < y:
+            kept = graph.neighbours(y) & graph.adjacent(x) & ~operator.given
+            yield replace(operator, readings=(*operator.readings, (_without(graph, y, x, kept),)))
+
+
+def _without(graph: Adjacency, x: int, y: int, kept: int) -> Change:
+    """Return how the parents of y change when x goes and, of their common neighbours, `kept` stay parents."""
+    after = (graph.parents(y) | kept) & ~(1 << x)
+    return Change(y, after | 1 << x, after)
 
 
 def turns(graph: Adjacency, max_parents: int = NO_LIMIT) -> Iterator[Operator]:
@@ -107,7 +128,7 @@ def turns(graph: Adjacency, max_parents: int = NO_LIMIT) -> Iterator[Operator]:
                         Change(y, y_before, y_before | 1 << x),
                         Change(x, x_before, x_before & ~(1 << y)),
                     )
-                    yield Operator(x, y, C, "turn", changes)
+                    yield Operator(x, y, C, "turn", (changes,))
 
 
 def _turn_arrow(graph: Adjacency, x: int, y: int) -> Iterator[tuple[int, int, int]]:
@@ -166,7 +187,7 @@ def _turned(graph: Adjacency, operator: Operator) -> Adjacency:
     """
     x, y = operator.source, operator.target
     remove = []
-    for change in operator.changes:
+    for change in operator.readings[0]:
         for i in bits(graph.neighbours(change.node)):
             inward = bool(change.before >> i & 1)
             remove.append((change.node, i) if inward else (i, change.node))
