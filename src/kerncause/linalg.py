@@ -112,13 +112,15 @@ def pivoted_cholesky(
         weights: (n,) how often each row counts.
     """
     residual = diagonal.copy()
-    factor = np.empty((min(most, len(diagonal)), len(diagonal)))
+    factor = np.empty((16, len(diagonal)))
     rows: list[int] = []
     traces = [float(weights @ residual)]
-    while len(rows) < len(factor) and traces[-1] > tolerance:
+    while len(rows) < min(most, len(diagonal)) and traces[-1] > tolerance:
         pivot = int(np.argmax(weights * residual))
         if residual[pivot] <= SMALLEST_PIVOT:
             break
+        if len(rows) == len(factor):  # grow as needed: most kernels need few pivots
+            factor = np.concatenate([factor, np.empty_like(factor)])
         done = factor[: len(rows)]
         row = (column(pivot) - done[:, pivot] @ done) / np.sqrt(residual[pivot])
         factor[len(rows)] = row

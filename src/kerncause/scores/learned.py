@@ -20,7 +20,7 @@ Where this departs from the paper, and why:
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -178,9 +178,9 @@ class LearnedKernelScore:
         objective = self._objective(names, target, data)
         with one_blas_thread():
             runs = [ascend(objective, theta) for theta in self._starts(objective, names, begin)]
-        best = max(runs, key=lambda run: run.value)
-        value, bound = best.objective.certified(best.theta)
-        parameters = objective.layout.unpacked(best.theta)
+            best = max(runs, key=lambda run: run.value)
+            parameters = objective.layout.unpacked(best.theta)
+            value, bound = best.objective.certified(parameters)
         return LocalFit(
             value=value,
             bandwidths=dict(zip(names, parameters.bandwidths.tolist(), strict=True)),
@@ -247,7 +247,10 @@ class LearnedKernelScore:
         names, data = self._rows_for(target, parents)
         at = _checked(params, names)
         _refuse_constant(data, target)
-        value, gradient = self._objective(names, target, data).at(at)
+        with one_blas_thread():
+            objective = self._objective(names, target, data)
+            objective = replace(objective, engine=objective.engine.adapted(at))
+            (value, _), (_, gradient) = objective.certified(at), objective.at(at)
         if absolute:
             value += log_distance_sum(data.points(target)) / data.n_rows
         by_name = dict(zip(names, gradient.bandwidths.tolist(), strict=True))

@@ -111,9 +111,8 @@ class Objective:
         engine = self.engine.adapted(self.layout.unpacked(theta))
         return self if engine is self.engine else replace(self, engine=engine)
 
-    def certified(self, theta: Floats) -> tuple[float, float]:
+    def certified(self, parameters: Parameters) -> tuple[float, float]:
         """Return the best estimate of S/n, and how far off it may be."""
-        parameters = self.layout.unpacked(theta)
         value, bound = self.engine.certified(parameters)
         return (value + self.jacobian.value(parameters.response_bandwidth)) / self.n, bound / self.n
 

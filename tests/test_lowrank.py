@@ -1,0 +1,184 @@
+"""The low-rank engine against the dense one: value, gradient, certificate, and what it must never do."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerncause import Dataset, LearnedKernelScore, OptionError
+from kerncause.linalg import pivoted_cholesky
+from kerncause.regression import Parameters, Problem
+from kerncause.regression.dense import DenseEngine
+from kerncause.regression.lowrank import LowRankEngine, inputs_of
+from kerncause.scores import Comparison, Ledger
+
+
+def table(seed, kind="smooth", n=None, k=None):
+    """Tables of several hard sorts, with the response first."""
+    rng = np.random.default_rng([seed, 77])
+    n = n or int(rng.integers(30, 120))
+    k = int(rng.integers(0, 4)) if k is None else k
+    a = rng.normal(size=(n, k + 1))
+    if kind == "heavy tails":
+        a = rng.standard_t(1.2, size=(n, k + 1))
+    elif kind == "discrete":
+        a = np.round(2 * a) / 2
+    elif kind == "collinear" and k > 1:
+        a[:, 1] = a[:, 0] + 1e-3 * rng.normal(size=n)
+    y = np.sin(2 * a.sum(axis=1)) + rng.choice([0.01, 0.3, 1.0]) * rng.normal(size=n)
+    if kind == "duplicated":
+        half = n // 2
+        a[half : 2 * half], y[half : 2 * half] = a[:half], y[:half]
+    columns = np.column_stack([y, a])
+    return Dataset.from_array(columns, kinds={f"x{j + 1}": "continuous" for j in range(columns.shape[1])}), k
+
+
+def problem_of(data, k):
+    return Problem(data.points("x1"), tuple(data.points(f"x{j + 2}") for j in range(k)))
+
+
+def parameters(rng, k, least_noise=0.01):
+    noise = np.exp(rng.uniform(np.log(least_noise), np.log(2)))
+    return Parameters(np.exp(rng.uniform(-1, 1.5)), np.exp(rng.uniform(-1.5, 2.3, size=k)), noise)
+
+
+def engine_with(problem, at, m, r):
+    response, parents = inputs_of(problem)
+    rows = parents.pivots(at.bandwidths, 1e-12, m + max(1, m // 2)).rows
+    of_x = response.pivots(np.array([at.response_bandwidth]), 1e-12, r).rows
+    return LowRankEngine(problem, 0.01, response, parents, of_x, rows[:m], rows[m:])
+
+
+KINDS = ["smooth", "heavy tails", "discrete", "collinear", "duplicated"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_true_error_is_below_the_bound(kind):
+    """Ranks far too small as well as large enough, noise down to 0.01: 80 cases of each sort."""
+    informative = 0
+    for seed in range(80):
+        rng = np.random.default_rng([seed, 5])
+        data, k = table(seed, kind)
+        problem, at = problem_of(data, k), parameters(rng, k)
+        engine = engine_with(problem, at, int(rng.integers(1, 30)), int(rng.integers(3, 25)))
+        value, bound = engine._bounded(at)
+        exact = DenseEngine(problem).evaluate(at).value
+        rounding = 1e-9 * abs(exact)
+        assert abs(value - exact) <= bound + rounding
+        informative += 1e-6 < bound / problem.n < 1.0
+    assert informative > 10, "bounds were never put to the test"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [0, 1, 3])
+def test_the_gradient_is_the_central_difference(kind, k):
+    data, _ = table(3, kind, n=70, k=k)
+    problem = problem_of(data, k)
+    at = Parameters(1.3, np.linspace(0.8, 2.0, k), 0.4)
+    engine = engine_with(problem, at, 12, 8)
+    found = engine.evaluate(at)
+    theta = np.log([at.response_bandwidth, *at.bandwidths, at.noise])
+
+    def value(log_parameters):
+        s = np.exp(log_parameters)
+        return engine.evaluate(Parameters(s[0], s[1:-1], s[-1])).value
+
+    h = 1e-5
+    numeric = [(value(theta + h * e) - value(theta - h * e)) / (2 * h) for e in np.eye(len(theta))]
+    analytic = [found.response_bandwidth, *found.bandwidths, found.noise]
+    np.testing.assert_allclose(analytic, numeric, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_enough_pivots_it_is_the_dense_engine(kind):
+    for seed in range(6):
+        data, k = table(seed, kind, n=60)
+        problem, at = problem_of(data, k), parameters(np.random.default_rng(seed), k, least_noise=0.1)
+        value, _ = engine_with(problem, at, 60, 60)._bounded(at)
+        assert value == pytest.approx(DenseEngine(problem).evaluate(at).value, rel=1e-6)
+
+
+def mixed(n=300, seed=4):
+    rng = np.random.default_rng(seed)
+    a, level = rng.normal(size=n), rng.integers(0, 3, n)
+    y = np.where(level == 1, np.sin(2 * a), -a) + 0.3 * rng.normal(size=n)
+    frame = pd.DataFrame({"a": a, "level": level, "y": y, "p": a + rng.normal(size=n), "q": rng.normal(size=n)})
+    return Dataset.from_frame(frame, groups={"v": ["p", "q"]})
+
+
+@pytest.mark.parametrize(
+    ("target", "parents"), [("y", ["a", "level"]), ("v", ["level"]), ("level", ["y"]), ("y", ["v"]), ("a", [])]
+)
+def test_fits_lie_within_their_bound_of_the_dense_value(target, parents):
+    data = mixed()
+    fit = LearnedKernelScore(data, engine="lowrank").fit(target, parents)
+    exact, _ = LearnedKernelScore(data, engine="dense").evaluate(target, parents, fit)
+    assert abs(fit.value - exact) <= fit.error_bound + 1e-7
+    assert fit.certified
+    assert fit.error_bound <= 0.01
+    best = LearnedKernelScore(data, engine="dense").fit(target, parents)
+    assert fit.value == pytest.approx(best.value, abs=0.02)
+
+
+def test_a_smaller_tolerance_is_met():
+    data = mixed()
+    for tolerance in (1.0, 1e-2, 1e-4):
+        fit = LearnedKernelScore(data, engine="lowrank", tolerance=tolerance).fit("y", ["a"])
+        assert fit.engine == "lowrank"
+        assert fit.error_bound <= tolerance
+    for tolerance in (0, -1, float("nan")):
+        with pytest.raises(OptionError, match="tolerance"):
+            LearnedKernelScore(data, tolerance=tolerance)
+
+
+def test_where_pivots_would_be_a_third_of_the_rows_an_exact_engine_takes_over():
+    rng = np.random.default_rng(0)
+    data = Dataset.from_array(rng.normal(size=(60, 5)))
+    fit = LearnedKernelScore(data, engine="lowrank").fit("x1", ["x2", "x3", "x4", "x5"])
+    assert fit.engine == "dense"
+    assert fit.error_bound == 0.0
+
+
+def test_no_square_array_is_ever_made():
+    n = 6000
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=(n, 2))
+    data = Dataset.from_array(np.column_stack([np.sin(a.sum(axis=1)) + 0.3 * rng.normal(size=n), a]))
+    problem, at = problem_of(data, 1), Parameters(1.2, np.array([2.0]), 0.3)
+    tracemalloc.start()
+    engine = LowRankEngine.of(problem, at, 0.01)
+    engine.evaluate(at)
+    engine.certified(at)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert engine.name == "lowrank"
+    assert peak < 8 * n * n / 4
+
+
+def test_pivots_bring_the_trace_down():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=200)
+    K = np.exp(-0.5 * np.subtract.outer(x, x) ** 2)
+    weights = rng.integers(1, 4, 200).astype(float)
+    pivots = pivoted_cholesky(np.ones(200), lambda i: K[:, i], 1e-6, 50, weights)
+    for j in (1, 3, len(pivots.rows)):
+        rows = pivots.rows[:j]
+        left = K - K[:, rows] @ np.linalg.solve(K[np.ix_(rows, rows)], K[rows])
+        assert pivots.traces[j] == pytest.approx(weights @ np.diag(left), abs=1e-7)
+    assert pivots.traces[-1] <= 1e-6
+    assert pivots.traces[pivots.needed(1e-2)] <= 1e-2 < pivots.traces[pivots.needed(1e-2) - 1]
+
+
+def test_the_order_in_which_sets_are_visited_changes_nothing():
+    data = mixed(120)
+    sets = [frozenset(), *map(frozenset, (["a"], ["level"], ["v"], ["a", "level"], ["a", "v"], ["a", "level", "v"]))]
+    values = []
+    for order in (sets, sets[::-1], [sets[5], sets[0], sets[6], sets[2]]):
+        ledger = Ledger(LearnedKernelScore(data))
+        for parents in order:
+            ledger.prepare([Comparison("y", parents, parents)])
+        values.append({parents: ledger.fit("y", parents) for parents in sets})
+    assert values[0] == values[1] == values[2]
+    alone = LearnedKernelScore(data)
+    assert all(alone.fit("y", parents) == fit for parents, fit in values[0].items())
