@@ -232,7 +232,7 @@ def test_the_second_start_finds_the_short_basin():
     z = rng.normal(size=200)
     frame = pd.DataFrame({"z": z, "y": np.cos(1.5 * z**2 + 0.5 * rng.normal(size=200)) ** 2})
     data = Dataset.from_frame(frame)
-    one, two = (LearnedKernelScore(data, starts=starts).fit("y", ["z"]) for starts in (1, 2))
+    one, two = (LearnedKernelScore(data, "dense", starts=starts).fit("y", ["z"]) for starts in (1, 2))
     assert two.value > one.value + 5
     assert two.bandwidths["z"] < 0.6 < one.bandwidths["z"]
     assert two.starts_disagree
@@ -281,12 +281,14 @@ def test_auto_takes_the_cheaper_engine():
     score = LearnedKernelScore(data)
     assert score.fit("level", ["flag"]).engine == "compressed"
     assert score.fit("a", []).engine == "compressed"
-    assert score.fit("a", ["b"]).engine == "dense"
+    assert score.fit("a", ["b"]).engine == "lowrank"
+    few = LearnedKernelScore(Dataset.from_array(np.random.default_rng(0).normal(size=(90, 4))))
+    assert few.fit("x1", ["x2", "x3", "x4"]).engine == "dense"
 
 
-def test_too_many_rows_are_refused_with_the_cure():
+def test_too_many_rows_for_an_engine_are_refused_with_the_cure():
     values = np.random.default_rng(0).normal(size=(40_000, 2))
-    score = LearnedKernelScore(Dataset.from_array(values))
+    score = LearnedKernelScore(Dataset.from_array(values), engine="dense")
     with pytest.raises(ComputationError, match="draw a sample of at most"):
         score.fit("x1", ["x2"])
 

@@ -118,6 +118,7 @@ class Dataset:
     notices: tuple[str, ...] = ()
     _positions: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     _points: dict[str, Points] = field(default_factory=dict, repr=False)
+    _thinned: dict[int, "Dataset"] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_frame(
@@ -227,12 +228,24 @@ class Dataset:
             return self
         columns = [j for name in lacking for j in self._positions[name]]
         rows = np.flatnonzero(~np.isnan(self.values[:, columns]).any(axis=1))
+        return self._rows(rows)
+
+    def thinned(self, rows: int) -> "Dataset":
+        """Return so many rows, evenly spaced in canonical order, on the same scale."""
+        if rows >= self.n_rows:
+            return self
+        if rows not in self._thinned:
+            self._thinned[rows] = self._rows(np.linspace(0, self.n_rows - 1, rows).astype(np.int64))
+        return self._thinned[rows]
+
+    def _rows(self, rows: Ints) -> "Dataset":
         return replace(
             self,
             codes=_frozen(self.codes[rows]),
             values=_frozen(self.values[rows]),
             row_order=_frozen(self.row_order[rows]),
             _points={},
+            _thinned={},
         )
 
     def describe(self) -> pd.DataFrame:

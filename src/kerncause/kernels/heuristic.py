@@ -1,5 +1,7 @@
 """Where bandwidths start: twice the median distance (the rule of Huang et al. 2018 and of the paper)."""
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,13 +17,23 @@ CONSTANT = 1.0
 BISECTIONS = 60
 
 
+_known: "WeakKeyDictionary[Points, float]" = WeakKeyDictionary()
+
+
 def median_heuristic(points: Points) -> float:
     """Return 2 x the median of the positive distances between rows.
 
     Positive, because a binary column split 80/20 has median distance 0. Up to 2,000 distinct values, and for
     a single column of any length, over all pairs; longer vectors use 2,000 evenly spaced rows of the
-    canonical order, so that the answer does not depend on the order of the table.
+    canonical order, so that the answer does not depend on the order of the table. Points cannot change, so
+    each set of them is measured once.
     """
+    if points not in _known:
+        _known[points] = _measured(points)
+    return _known[points]
+
+
+def _measured(points: Points) -> float:
     distinct, counts = points.distinct, points.counts
     if len(distinct) < 2:
         return CONSTANT

@@ -52,10 +52,11 @@ COST_PER_ENTRY = 60.0
 COST_PER_CALL = 1.5e6
 
 # How much of a kernel's trace the pivots may miss. The log-determinant errs by at most the missing trace over
-# 2 s_e^2 nats a column: the ascent may err by ten tolerances, the certificate's further pivots by a fifth of one.
-COARSE = 10.0
-FINE = 0.02
+# 2 s_e^2 nats a column: the ascent may err by two tolerances, the certificate's further pivots by a fifth of one.
+COARSE = 2.0
+FINE = 0.1
 LACK_SLACK = 3.0
+# By how much more closely the certificate looks, if it must.
 STRICTNESS = (1.0, 10.0, 100.0, 1000.0)
 
 
@@ -289,15 +290,14 @@ class LowRankEngine:
 
         The estimate is L with all the pivots, which lies in that interval up to rounding.
         """
-        engine = self
+        value, bound = self._bounded(parameters)
         for strictness in STRICTNESS:
-            value, bound = engine._bounded(parameters)
             if bound <= self.tolerance * self.n:
                 break
             stricter = self._repivoted(parameters, strictness)
             if not isinstance(stricter, LowRankEngine):
                 return stricter.certified(parameters)
-            engine = stricter
+            value, bound = stricter._bounded(parameters)
         return value, bound
 
     def _bounded(self, parameters: Parameters) -> tuple[float, float]:
