@@ -210,13 +210,13 @@ def test_testwise_compares_on_the_same_rows():
     frame["a"] = frame["a"].mask(rng.random(120) < 0.2)
     frame["level"] = frame["level"].mask(rng.random(120) < 0.2)
     data = Dataset.from_frame(frame, missing="testwise")
-    ledger = Ledger(LearnedKernelScore(data))
+    ledger = Ledger(LearnedKernelScore(data, engine="dense"))
     gain = ledger.gain(Comparison("b", frozenset({"a"}), frozenset({"a", "level"})))
     # The same by hand: rows complete for all three, columns scaled on all their values.
     scaled = (frame - frame.mean()) / frame.std(ddof=0)
     complete = Dataset.from_frame(scaled.dropna(), kinds=dict.fromkeys(frame, "continuous"))
     object.__setattr__(complete, "values", complete.codes)  # keep the scale
-    by_hand = LearnedKernelScore(complete)
+    by_hand = LearnedKernelScore(complete, engine="dense")
     expected = by_hand.local_score("b", ["a", "level"]) - by_hand.local_score("b", ["a"])
     assert gain == pytest.approx(expected, abs=1e-5)
     alone = ledger.fit("b", ["a"])
