@@ -2,8 +2,8 @@
 
 import sys
 
-from benchmarks import discrete  # noqa: F401  (registers its benchmarks)
+from benchmarks import continuous, discrete
 from benchmarks.harness import run
 
 if __name__ == "__main__":
-    run(sys.argv[1:])
+    run(sys.argv[1:], [*discrete.BENCHMARKS, *continuous.BENCHMARKS])

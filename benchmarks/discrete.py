@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness import Row, benchmark, best_seconds
+from benchmarks.harness import Row, best_seconds
 from kerncause import Dataset, LearnedKernelScore, Result, discover, networks
 from kerncause.metrics import skeleton_accuracy
 
@@ -26,7 +26,6 @@ def skeleton_f1(name: str, results: list[Result]) -> tuple[float, float]:
     return float(np.mean(f1)), float(np.std(f1, ddof=1) / np.sqrt(len(f1)))
 
 
-@benchmark
 def whole_graphs() -> Iterator[Row]:
     for name, seconds, least in (("sachs", 10.0, 0.93), ("child", 30.0, None)):
         results = searches(name, 2000, workers=1)
@@ -40,14 +39,12 @@ def whole_graphs() -> Iterator[Row]:
         yield Row(f"{label}: one core", spread, f"{seconds:.0f} s on a quiet core", max(times) <= seconds)
 
 
-@benchmark
 def two_workers() -> Iterator[Row]:
     sample = networks.load("child").sample(2000, SEEDS[0])
     one, two = (discover(sample, workers=workers).seconds for workers in (1, 2))
     yield Row("CHILD n=2000, 1 worker over 2 workers", f"{one / two:.2f} times")
 
 
-@benchmark
 def engines() -> Iterator[Row]:
     with threadpool_limits(1):
         dense, compressed = (_seconds_per_evaluation(engine, n=1000) for engine in ("dense", "compressed"))
@@ -66,3 +63,6 @@ def _seconds_per_evaluation(engine: str, n: int) -> float:
 def _seconds_per_fit(n: int) -> float:
     score = LearnedKernelScore(Dataset.from_frame(networks.load("sachs").sample(n, SEEDS[0])))
     return best_seconds(lambda: score.fit("Akt", ["Erk", "PKA"]), rounds=3)
+
+
+BENCHMARKS = [whole_graphs, two_workers, engines]

@@ -30,13 +30,6 @@ class Row:
 
 
 Benchmark = Callable[[], Iterator[Row]]
-BENCHMARKS: dict[str, Benchmark] = {}
-
-
-def benchmark(function: Benchmark) -> Benchmark:
-    """Register a benchmark under its function's name."""
-    BENCHMARKS[function.__name__.replace("_", "-")] = function
-    return function
 
 
 @contextmanager
@@ -76,16 +69,17 @@ def calibration() -> float:
     return best_seconds(lambda: [np.exp(a) for _ in range(1000)])
 
 
-def run(names: list[str]) -> None:
+def run(names: list[str], benchmarks: list[Benchmark]) -> None:
     """Run benchmarks, print each row as it comes, and write the table if all of them ran."""
-    unknown = sorted(set(names) - set(BENCHMARKS))
+    by_name = {function.__name__.replace("_", "-"): function for function in benchmarks}
+    unknown = sorted(set(names) - set(by_name))
     if unknown:
-        raise SystemExit(f"there is no benchmark {', '.join(unknown)}: the choices are {', '.join(BENCHMARKS)}")
+        raise SystemExit(f"there is no benchmark {', '.join(unknown)}: the choices are {', '.join(by_name)}")
     head = ["| what | measured | wanted | met |", "|---|---|---|---|"]
     lines = []
     print(*head, sep="\n")
-    for name in names or BENCHMARKS:
-        for row in BENCHMARKS[name]():
+    for name in names or by_name:
+        for row in by_name[name]():
             lines.append(row.line())
             print(row.line(), flush=True)
     if not names:

@@ -20,7 +20,8 @@ _blas = ThreadpoolController()
 
 def one_blas_thread() -> AbstractContextManager[object]:
     """Hold linear algebra to one thread: on matrices this small two are slower, and sums would change."""
-    return _blas.limit(limits=1)  # type: ignore[no-any-return]
+    limited: AbstractContextManager[object] = _blas.limit(limits=1)
+    return limited
 
 
 # Below this a pivot's residual is rounding, not information.

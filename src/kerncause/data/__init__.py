@@ -1,6 +1,7 @@
 """A table becomes a Dataset of typed, named variables."""
 
-from kerncause.data.dataset import Dataset, Missing, TableOptions
+from kerncause.data.dataset import Dataset
+from kerncause.data.options import Missing, TableOptions
 from kerncause.data.points import Points
 from kerncause.data.read import read_frame, read_table
 from kerncause.data.variable import Kind, Variable
