@@ -293,6 +293,25 @@ def test_too_many_rows_for_an_engine_are_refused_with_the_cure():
         score.fit("x1", ["x2"])
 
 
+def test_residuals_of_too_many_rows_are_refused():
+    score = LearnedKernelScore(Dataset.from_array(np.random.default_rng(0).normal(size=(9000, 2))))
+    with pytest.raises(ComputationError, match="at most 8,000 rows"):
+        score.residuals("x1")
+
+
+def test_many_rows_are_finished_on_all_of_them():
+    """Above 2,000 rows the ascent happens on 1,000, and ends where one on all rows ends."""
+    rng = np.random.default_rng(8)
+    a = rng.normal(size=2500)
+    data = Dataset.from_array(np.column_stack([np.sin(2 * a) + 0.4 * rng.normal(size=2500), a]))
+    fit = LearnedKernelScore(data).fit("x1", ["x2"])
+    value, gradient = LearnedKernelScore(data).evaluate("x1", ["x2"], fit)
+    assert fit.rows == 2500
+    assert value == pytest.approx(fit.value, abs=0.02)
+    slopes = [gradient.response_bandwidth, gradient.bandwidths["x2"], gradient.noise]
+    np.testing.assert_allclose(slopes, 0, atol=0.5)  # of a value near -1500
+
+
 def test_median_heuristic_counts_positive_distances():
     column = np.r_[np.zeros(80), np.ones(20)]
     assert median_heuristic(Points.of(standardised(column))) == pytest.approx(2 / 0.4)

@@ -73,11 +73,11 @@ class LocalFit:
         response_bandwidth: bandwidth of the response kernel.
         noise: s_e, the standard deviation of the noise (not its square).
         engine: the engine that computed it.
-        evaluations: how often the likelihood was evaluated.
+        evaluations: how often the likelihood was evaluated on all rows.
         converged: whether the optimiser said so for the best start.
         error_bound: how far `value` may lie from the exact one at these parameters (0: exact).
         certified: whether `error_bound` is within the tolerance asked for.
-        starts_disagree: whether the starts ended more than 0.01 apart in `value`.
+        starts_disagree: whether the starts that were followed to the end ended more than 0.01 apart.
         at_bounds: the parameters that ended at a bound (`response`, `noise`, or a parent's name).
         rows: number of rows the score was computed on.
     """

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kerncause.data import Dataset, Points
-from kerncause.errors import DataError, OptionError
+from kerncause.errors import ComputationError, DataError, OptionError
 from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
 from kerncause.linalg import one_blas_thread
 from kerncause.regression import Parameters, Problem, check_engine, make_engine
@@ -42,6 +42,7 @@ Bandwidths = Literal["per-parent", "shared"]
 START_SCALES = (1.0, 0.2, 0.5, 0.1, 2.0)
 START_NOISE = 0.1**0.5
 DISAGREEMENT = 0.01
+MOST_RESIDUAL_ROWS = 8000
 # Starts are explored on this many rows, and tables longer than that are only finished on all of them.
 EXPLORE_ROWS = 100
 BETTER = 0.1
@@ -183,9 +184,8 @@ class LearnedKernelScore:
             begin = self._begin(target, frozenset(names))
         with one_blas_thread():
             task = _Task(target, names, data, self._objective(names, target, data))
-            objective, runs = task.objective, self._ascents(task, begin)
-            best = max(runs, key=_value)
-            parameters = objective.layout.unpacked(best.theta)
+            best, apart = self._climbed(task, begin)
+            parameters = best.objective.layout.unpacked(best.theta)
             value, bound = best.objective.certified(parameters)
         return LocalFit(
             value=value,
@@ -193,12 +193,12 @@ class LearnedKernelScore:
             response_bandwidth=parameters.response_bandwidth,
             noise=parameters.noise,
             engine=best.objective.engine.name,
-            evaluations=sum(run.evaluations for run in runs),
+            evaluations=best.evaluations,
             converged=best.converged,
             error_bound=bound,
             certified=bound <= self._options["tolerance"],
-            starts_disagree=best.value - min(run.value for run in runs) > DISAGREEMENT,
-            at_bounds=objective.layout.at_bounds(best.theta, names),
+            starts_disagree=apart,
+            at_bounds=best.objective.layout.at_bounds(best.theta, names),
             rows=data.n_rows,
         )
 
@@ -218,12 +218,18 @@ class LearnedKernelScore:
                 parent_set = wanted.pop()
                 fits[parent_set] = score.fit(target, parent_set, first if isinstance(first, LocalFit) else None)
 
-    def _ascents(self, task: "_Task", begin: LocalFit | None) -> list[Ascent]:
-        """Ascend from every start; with many rows, ascend on some of them first and only finish on all."""
+    def _climbed(self, task: "_Task", begin: LocalFit | None) -> tuple[Ascent, bool]:
+        """Ascend from every start; return the best end, and whether the starts ended apart.
+
+        With many rows this happens on some of them, and only the best end is finished on all.
+        """
         if task.can_be_thinned(FINISH_ABOVE):
-            first = max(self._ascents(task.thinned(self, SAMPLE_ROWS), begin), key=_value)
-            return [ascend(task.objective, first.theta)]
-        return [ascend(task.objective, theta) for theta in self._starts(task, begin)]
+            first, apart = self._climbed(task.thinned(self, SAMPLE_ROWS), begin)
+            return ascend(task.objective, first.theta), apart
+        runs = [ascend(task.objective, theta) for theta in self._starts(task, begin)]
+        best = max(runs, key=_value)
+        apart = best.value - min(map(_value, runs)) > DISAGREEMENT
+        return replace(best, evaluations=sum(run.evaluations for run in runs)), apart
 
     def _starts(self, task: "_Task", begin: LocalFit | None) -> list[Floats]:
         """Return where the ascent starts: the heuristic, and fractions of it.
@@ -278,6 +284,11 @@ class LearnedKernelScore:
         """
         names, data = self._rows_for(target, parents)
         _refuse_constant(data, target)
+        if data.n_rows > MOST_RESIDUAL_ROWS:
+            raise ComputationError(
+                f"the residuals of {data.n_rows:,} rows are an array of their square: "
+                f"draw a sample of at most {MOST_RESIDUAL_ROWS:,} rows"
+            )
         at = _checked(fit or self.fit(target, parents), names)
         canonical = self._objective(names, target, data).engine.residuals(at)
         place = np.argsort(data.row_order)
