@@ -88,7 +88,7 @@ def run(names: list[str], benchmarks: list[Benchmark]) -> None:
             "# Benchmark results",
             "",
             f"Written by `make bench` on {today}. {machine()}.",
-            f"A fixed workload of 1,000 small exponentials took {calibration() * 1e3:.2f} ms (about 0.5 when quiet).",
+            f"A fixed workload of 1,000 small exponentials took {calibration() * 1e3:.2f} ms.",
             "",
             *head,
             *lines,
