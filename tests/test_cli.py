@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kerncause
-from kerncause.cli import app
+from kerncause.cli import _Screen, app
 
 runner = CliRunner()
 
@@ -193,6 +194,16 @@ def test_more_columns_than_rows_is_a_note(tmp_path):
     done = run("discover", tmp_path / "wide.csv", "--workers", 1, "--max-parents", 1)
     assert done.exit_code == 0, done.output
     assert "note: the table has more variables (6) than rows (4)" in done.output
+
+
+def test_a_score_that_could_not_be_certified_is_told(capsys):
+    rng = np.random.default_rng(0)
+    result = kerncause.discover(rng.normal(size=(40, 2)), workers=1)
+    fits = {name: replace(fit, certified=name != "x2", error_bound=0.25) for name, fit in result.fits.items()}
+    _Screen(quiet=False).result(replace(result, fits=fits), None)
+    assert "the score of 'x2' is known only to within 0.25 nats" in capsys.readouterr().out
+    _Screen(quiet=False).result(result, None)
+    assert "known only" not in capsys.readouterr().out
 
 
 def test_version_and_help():

@@ -344,6 +344,14 @@ class _Screen:
                     f"the optimiser's starts ended in different places for {listed(doubtful)}; the best was kept",
                 )
             )
+        uncertain = {name: fit.error_bound for name, fit in result.fits.items() if not fit.certified}
+        if uncertain:
+            self._out.print(
+                Text.assemble(
+                    ("note: ", "yellow"),
+                    f"the score of {listed(uncertain)} is known only to within {max(uncertain.values()):.2g} nats",
+                )
+            )
         where = f"The result is in {printable(out, 200)}" if out else "Nothing was written: add --out DIR to keep it"
         self._out.print(Text(f"\n{where}"))
 
