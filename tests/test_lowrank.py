@@ -10,7 +10,9 @@ from kerncause import Dataset, LearnedKernelScore, OptionError
 from kerncause.linalg import pivoted_cholesky
 from kerncause.regression import Parameters, Problem
 from kerncause.regression.dense import DenseEngine
-from kerncause.regression.lowrank import LowRankEngine, inputs_of
+from kerncause.regression.factors import inputs_of
+from kerncause.regression.lowrank import LowRankEngine
+from kerncause.regression.semidense import SemidenseEngine
 from kerncause.scores import Comparison, Ledger
 
 
@@ -45,9 +47,16 @@ def parameters(rng, k, least_noise=0.01):
 
 def engine_with(problem, at, m, r):
     response, parents = inputs_of(problem)
-    rows = parents.pivots(at.bandwidths, 1e-12, m + max(1, m // 2)).rows
+    rows = parents.pivots(at.bandwidths, 1e-12, m).rows
     of_x = response.pivots(np.array([at.response_bandwidth]), 1e-12, r).rows
-    return LowRankEngine(problem, 0.01, response, parents, of_x, rows[:m], rows[m:])
+    return LowRankEngine(problem, 0.01, response, parents, of_x, rows)
+
+
+def semidense_with(problem, at, r):
+    response, parents = inputs_of(problem, np.arange(problem.n))
+    return SemidenseEngine(
+        problem, 0.01, response, parents, response.pivots(np.array([at.response_bandwidth]), 1e-12, r).rows
+    )
 
 
 KINDS = ["smooth", "heavy tails", "discrete", "collinear", "duplicated"]
@@ -61,8 +70,8 @@ def test_the_true_error_is_below_the_bound(kind):
         rng = np.random.default_rng([seed, 5])
         data, k = table(seed, kind)
         problem, at = problem_of(data, k), parameters(rng, k)
-        engine = engine_with(problem, at, int(rng.integers(1, 30)), int(rng.integers(3, 25)))
-        value, bound = engine._bounded(at)
+        m, r = int(rng.integers(1, 30)), int(rng.integers(3, 25))
+        value, bound = engine_with(problem, at, m + max(1, m // 2), r)._bounded(at, m)
         exact = DenseEngine(problem).evaluate(at).value
         rounding = 1e-9 * abs(exact)
         assert abs(value - exact) <= bound + rounding
@@ -71,12 +80,31 @@ def test_the_true_error_is_below_the_bound(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_the_true_error_of_a_projected_response_is_below_its_bound(kind):
+    informative = 0
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 6])
+        data, k = table(seed, kind)
+        problem, at = problem_of(data, k), parameters(rng, k)
+        engine = semidense_with(problem, at, int(rng.integers(2, 14)))
+        value, bound = engine._bounded(at, engine._factored(at)[1])
+        exact = DenseEngine(problem).evaluate(at).value
+        assert abs(value - exact) <= bound + 1e-9 * abs(exact)
+        informative += 1e-6 < bound / problem.n < 1.0
+    assert informative > 5, "bounds were never put to the test"
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [0, 1, 3])
 def test_the_gradient_is_the_central_difference(kind, k):
     data, _ = table(3, kind, n=70, k=k)
     problem = problem_of(data, k)
     at = Parameters(1.3, np.linspace(0.8, 2.0, k), 0.4)
-    engine = engine_with(problem, at, 12, 8)
+    for engine in (engine_with(problem, at, 12, 8), semidense_with(problem, at, 8)):
+        assert_gradient(engine, at)
+
+
+def assert_gradient(engine, at):
     found = engine.evaluate(at)
     theta = np.log([at.response_bandwidth, *at.bandwidths, at.noise])
 
@@ -95,8 +123,38 @@ def test_with_enough_pivots_it_is_the_dense_engine(kind):
     for seed in range(6):
         data, k = table(seed, kind, n=60)
         problem, at = problem_of(data, k), parameters(np.random.default_rng(seed), k, least_noise=0.1)
-        value, _ = engine_with(problem, at, 60, 60)._bounded(at)
-        assert value == pytest.approx(DenseEngine(problem).evaluate(at).value, rel=1e-6)
+        exact = DenseEngine(problem).evaluate(at).value
+        assert engine_with(problem, at, 60, 60)._bounded(at, 40)[0] == pytest.approx(exact, rel=1e-6)
+        assert semidense_with(problem, at, 60).evaluate(at).value == pytest.approx(exact, rel=1e-6)
+
+
+def test_rows_are_worked_through_in_pieces_and_features_computed_again(monkeypatch):
+    """What is too long for one piece, or too much to keep, gives the same numbers."""
+    data, k = table(1, n=700, k=2)
+    problem, at = problem_of(data, k), parameters(np.random.default_rng(0), k, least_noise=0.2)
+    engine = engine_with(problem, at, 25, 10)
+    whole, bounded = engine.evaluate(at), engine._bounded(at, 15)
+    for kept in (2**29, 0):
+        monkeypatch.setattr("kerncause.regression.factors.CHUNK_ROWS", 64)
+        monkeypatch.setattr("kerncause.regression.lowrank.MOST_FEATURE_BYTES", kept)
+        pieces = engine.evaluate(at)
+        assert pieces.value == pytest.approx(whole.value, rel=1e-12)
+        assert pieces.noise == pytest.approx(whole.noise, rel=1e-8)
+        assert pieces.response_bandwidth == pytest.approx(whole.response_bandwidth, rel=1e-8)
+        np.testing.assert_allclose(pieces.bandwidths, whole.bandwidths, rtol=1e-8)
+        np.testing.assert_allclose(engine._bounded(at, 15), bounded, rtol=1e-6)
+
+
+def test_pivots_looked_for_among_some_rows_capture_all(monkeypatch):
+    """Outliers that are not among the rows looked at first are found by what they lack."""
+    monkeypatch.setattr("kerncause.regression.factors.SELECT_ROWS", 100)
+    monkeypatch.setattr("kerncause.regression.factors.WORST_ROWS", 20)
+    data, k = table(5, "heavy tails", n=900, k=2)
+    _, parents = inputs_of(problem_of(data, k))
+    bandwidths = np.array([0.7, 1.2])
+    pivots = parents.pivots(bandwidths, 0.1, 600).rows
+    assert len(pivots) < 600
+    assert 900 - parents.basis(bandwidths, pivots).captured().sum() <= 0.1
 
 
 def mixed(n=300, seed=4):
@@ -135,9 +193,21 @@ def test_a_smaller_tolerance_is_met():
 def test_where_pivots_would_be_a_third_of_the_rows_an_exact_engine_takes_over():
     rng = np.random.default_rng(0)
     data = Dataset.from_array(rng.normal(size=(60, 5)))
-    fit = LearnedKernelScore(data, engine="lowrank").fit("x1", ["x2", "x3", "x4", "x5"])
-    assert fit.engine == "dense"
-    assert fit.error_bound == 0.0
+    score = LearnedKernelScore(data, engine="lowrank", parent_bounds=(0.1, 0.5))
+    fit = score.fit("x1", ["x2", "x3", "x4", "x5"])
+    assert fit.engine == "semidense"
+    assert fit.error_bound <= 1e-3
+    exact, _ = LearnedKernelScore(data, engine="dense").evaluate("x1", ["x2", "x3", "x4", "x5"], fit)
+    assert abs(fit.value - exact) <= fit.error_bound + 1e-9
+
+
+def test_a_response_that_needs_every_row_as_a_pivot_is_left_to_the_dense_engine():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 6)), columns=list("abcdef"))
+    data = Dataset.from_frame(frame, groups={"v": list("abcde")})
+    at = Parameters(0.3, np.array([1.0]), 0.1)
+    problem = Problem(data.points("v"), (data.points("f"),))
+    assert SemidenseEngine.of(problem, at, 0.01).name == "dense"
 
 
 def test_no_square_array_is_ever_made():

@@ -66,9 +66,19 @@ class Cholesky:
         solution: Floats = lapack.dpotrs(self.lower, right, lower=1)[0]
         return solution
 
+    def inverse_lower(self) -> Floats:
+        """Return L^-1."""
+        inverse: Floats = lapack.dtrtri(self.lower, lower=1)[0]
+        return inverse
+
+    def lower_inverse(self) -> Floats:
+        """Return the lower triangle of A^-1; the upper one is zero."""
+        inverse: Floats = lapack.dpotri(self.lower, lower=1)[0]
+        return inverse
+
     def inverse(self) -> Floats:
         """Return A^-1, both triangles filled."""
-        lower, _ = lapack.dpotri(self.lower, lower=1)
+        lower = self.lower_inverse()
         inverse: Floats = lower + lower.T
         diagonal = np.einsum("ii->i", inverse)  # a view
         diagonal *= 0.5

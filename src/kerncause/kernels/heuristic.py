@@ -12,6 +12,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MOST_POINTS = 2000
+# Distances on a line are counted, not listed, above this many values.
+LINE_POINTS = 200
 # A variable that is constant on the rows at hand has the kernel 11' at any bandwidth.
 CONSTANT = 1.0
 BISECTIONS = 60
@@ -37,9 +39,9 @@ def _measured(points: Points) -> float:
     distinct, counts = points.distinct, points.counts
     if len(distinct) < 2:
         return CONSTANT
+    if len(distinct) > LINE_POINTS and distinct.shape[1] == 1:
+        return 2.0 * _median_of_many(distinct[:, 0], counts)
     if len(distinct) > MOST_POINTS:
-        if distinct.shape[1] == 1:
-            return 2.0 * _median_of_many(distinct[:, 0], counts)
         rows = np.linspace(0, len(points.values) - 1, MOST_POINTS).astype(np.int64)
         distinct, counts = np.unique(points.values[rows], axis=0, return_counts=True)
     above = np.triu_indices(len(distinct), 1)

@@ -89,6 +89,8 @@ class Engine(Protocol):
 class ExactEngine(ABC):
     """An engine that is exact at all parameters."""
 
+    least_cost = 0.0
+
     @abstractmethod
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L and its gradient."""

@@ -8,11 +8,10 @@ from kerncause.regression.base import Engine, Parameters, Problem
 from kerncause.regression.compressed import CompressedEngine
 from kerncause.regression.dense import DenseEngine
 from kerncause.regression.lowrank import LowRankEngine
+from kerncause.regression.semidense import SemidenseEngine
 from kerncause.text import quoted
 
 MOST_MEMORY = 4 * 2**30
-# Below this many operations an evaluation is all overhead, and nothing is gained by estimating further.
-NEXT_TO_NOTHING = 1e6
 
 
 class EngineType(Protocol):
@@ -20,6 +19,11 @@ class EngineType(Protocol):
 
     def of(self, problem: Problem, start: Parameters, tolerance: float) -> Engine:
         """Build the engine for one problem."""
+        ...
+
+    @property
+    def least_cost(self) -> float:
+        """What an evaluation costs whatever the problem: not to be estimated where another costs less."""
         ...
 
     def cost(self, problem: Problem, start: Parameters, tolerance: float) -> float:
@@ -31,10 +35,11 @@ class EngineType(Protocol):
         ...
 
 
-# The cheapest to estimate first.
+# Those that are cheap to estimate first.
 ENGINES: Mapping[str, EngineType] = {
     "compressed": CompressedEngine,
     "dense": DenseEngine,
+    "semidense": SemidenseEngine,
     "lowrank": LowRankEngine,
 }
 
@@ -46,9 +51,14 @@ def check_engine(name: str) -> str:
     return name
 
 
+def choose_engine(problem: Problem, name: str, start: Parameters, tolerance: float) -> str:
+    """Return the name of the engine asked for; `auto` is the cheapest near `start`."""
+    return _cheapest(problem, start, tolerance) if name == "auto" else name
+
+
 def make_engine(problem: Problem, name: str, start: Parameters, tolerance: float) -> Engine:
-    """Build the engine asked for; `auto` is the cheapest."""
-    chosen = _cheapest(problem, start, tolerance) if name == "auto" else name
+    """Build the engine asked for, for use near `start`."""
+    chosen = choose_engine(problem, name, start, tolerance)
     memory = ENGINES[chosen].memory(problem, start)
     if memory > MOST_MEMORY:
         raise ComputationError(
@@ -62,9 +72,9 @@ def make_engine(problem: Problem, name: str, start: Parameters, tolerance: float
 def _cheapest(problem: Problem, start: Parameters, tolerance: float) -> str:
     best, least = "", float("inf")
     for name, engine in ENGINES.items():
+        if engine.least_cost >= least:
+            continue
         cost = engine.cost(problem, start, tolerance)
         if cost < least:
             best, least = name, cost
-        if least < NEXT_TO_NOTHING:
-            break
     return best

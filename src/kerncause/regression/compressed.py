@@ -37,6 +37,8 @@ Ints = npt.NDArray[np.int64]
 
 # A table of counts with at most this many cells per row of data is cheaper to fill than codes are to sort.
 CELLS_PER_ROW = 4
+# Operations per kernel entry (exponential, products, memory), against one multiply-add.
+COST_PER_ENTRY = 100.0
 
 
 class CompressedEngine(ExactEngine):
@@ -69,7 +71,7 @@ class CompressedEngine(ExactEngine):
     def cost(problem: Problem, start: Parameters, tolerance: float) -> float:
         """Floating-point operations of one evaluation, roughly (an upper bound on u is used)."""
         u, v = distinct_rows_at_most(problem), len(problem.response.distinct)
-        return 2.0 * u**3 + 4.0 * u * u * v + 4.0 * u * v * v
+        return 2.0 * u**3 + 4.0 * u * u * v + 4.0 * u * v * v + COST_PER_ENTRY * (u * u + v * v)
 
     @staticmethod
     def memory(problem: Problem, start: Parameters) -> float:

@@ -1,161 +1,106 @@
 """The low-rank engine: linear in n, to a stated error.
 
-K_X and K_PA are replaced by their projections on a few rows, the pivots (Nystrom): with K_mm the kernel among
-the pivots, K_nm that of all rows with them, and K_mm = L L',
-
-    K_PA ~ V V',   V = K_nm L^-T        K_X ~ U U'   likewise                       V (n, m), U (n, r)
+K_X ~ U U' and K_PA ~ V V' are projected on their pivots (`kerncause.regression.factors`), and with
 
     B = s_e^2 I + V'V     F = B^-1 V'U     Z = (U - V F) / s_e^2 = K_t^-1 U
-    W = U'U               T = U' K_t^-1 U = s_e^2 Z'Z + F'F
+    W = U'U               T = U' K_t^-1 U = s_e^2 Z'Z + F'F                       V (n, m), U (n, r)
 
     tr(K_X K_t^-1 K_X) = tr(T W)           log|K_t| = (n - m) log s_e^2 + log|B|
     dL/dV = Z W F' - n V B^-1              dL/dU = -(Z W + U T)
     dL/d(s_e^2) = 1/2 tr(Z'Z W) - n/2 ((n - m) / s_e^2 + tr B^-1)
 
-(The textbook form tr(WW) - tr(F'B F W) cancels; this one does not.) L depends on V only through V V', so
+(The textbook form tr(WW) - tr(F'B F W) cancels; this one does not.) The rows are gone through twice, some at a
+time: for V'V, V'U, U'U, and for everything that needs Z. What the response's bandwidth needs of U and Z on the
+second pass is E = K_nm o D contracted to U'E and Z'E, because T is known only at its end.
 
-    dL/dK_nm = G = dL/dV L^-1              dL/dK_mm = -1/2 L^-T V' G
-
-and with V'Z = F, U'Z = T, everything of size n is touched by four products a factor. Rows that are equal in
-response and parents are kept once, scaled by the root of their count: V'V, V'U, U'U are then the same sums.
-
-One evaluation costs O(n (m + r)^2) time and O(n (m + r)) memory; no n x n array is ever formed.
+One evaluation costs O(n (m + r)^2) time; memory is O(n (m + r)) up to a limit, beyond which the second pass
+computes the features again and memory does not grow with n. No n x n array is ever formed.
 """
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import blas
 from scipy.spatial.distance import cdist
 
-from kerncause.linalg import Cholesky, Pivots, pivoted_cholesky, shifted
+from kerncause.linalg import Cholesky, shifted
 from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, Problem
-from kerncause.regression.compressed import CompressedEngine, joint_row_count, joint_rows
-from kerncause.regression.dense import DenseEngine
+from kerncause.regression.compressed import joint_row_count
+from kerncause.regression.exact import exact_engine
+from kerncause.regression.factors import Basis, Inputs, inputs_of
+from kerncause.regression.semidense import lack_of_response, response_error
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Added to the diagonal of K_mm: pivots chosen at a short bandwidth make it singular at a long one. A constant
-# keeps L smooth in the parameters, and V V' stays below K, so the certificate holds.
-JITTER = 1e-10
-
 # Where the pivots would pass a third of the rows, exact engines are the better ones, up to this many rows.
 EXACT_UP_TO = 5000
-# Beyond that, both factors and their derivatives together stay within this much memory.
-MOST_FACTOR_BYTES = 2**30
-ESTIMATE_ROWS = 300
+# Beyond that, so many operations an evaluation may take, and so many bytes the features of all rows.
+MOST_OPERATIONS = 1.5e11
+MOST_FEATURE_BYTES = 2**29
+# What an evaluation costs is estimated on so many rows, for a response of the usual rank.
+ESTIMATE_ROWS = 128
+TYPICAL_RANK = 15
 # Operations per kernel entry (distance, exponential, derivative) and per call, against one multiply-add.
-COST_PER_ENTRY = 60.0
-COST_PER_CALL = 1.5e6
+COST_PER_ENTRY = 200.0
+COST_PER_CALL = 1.5e7
 
-# How much of a kernel's trace the pivots may miss. The log-determinant errs by at most the missing trace over
-# 2 s_e^2 nats a column: the ascent may err by two tolerances, the certificate's further pivots by a fifth of one.
-COARSE = 2.0
-FINE = 0.1
-LACK_SLACK = 3.0
-# By how much more closely the certificate looks, if it must.
-STRICTNESS = (1.0, 10.0, 100.0, 1000.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """One side of the regression, response or parents, on the distinct rows.
-
-    Attributes:
-        points: (N, d) the columns of its variables side by side.
-        owner: (d,) which variable each column belongs to.
-        root_weights: (N,) root of how often each row occurs.
-    """
-
-    points: Floats
-    owner: Ints
-    root_weights: Floats
-
-    def scaled(self, bandwidths: Floats) -> Floats:
-        """Return the points in units of their bandwidths."""
-        return self.points / bandwidths[self.owner] if len(self.owner) else np.zeros((len(self.points), 1))
-
-    def projected(self, bandwidths: Floats, pivots: Ints) -> "Factor":
-        """Project the kernel on some rows."""
-        scaled = self.scaled(bandwidths)
-        K_nm = np.exp(-0.5 * cdist(scaled, scaled[pivots], "sqeuclidean"))
-        K_mm = K_nm[pivots]
-        K_nm *= self.root_weights[:, None]
-        cholesky = Cholesky.of(shifted(K_mm, JITTER), "the kernel matrix of the pivots")
-        # L X = K_mn, X = V', on column-major views, so that nothing is copied.
-        V: Floats = blas.dtrsm(1.0, cholesky.lower, K_nm.T, lower=1).T
-        return Factor(K_nm, K_mm, cholesky, V)
-
-    def log_bandwidth_gradient(
-        self, dK_nm: Floats, dK_mm: Floats, factor: "Factor", pivots: Ints, bandwidths: Floats
-    ) -> Floats:
-        """Return sum(dK o K o D_k) / s_k^2 over both kernels, for each variable k; D_k is never formed."""
-        at = self.points[pivots]
-        gradient = np.zeros(len(bandwidths))
-        for M, left in ((dK_nm * factor.K_nm, self.points), (dK_mm * factor.K_mm, at)):
-            over_rows, over_pivots, cross = M.sum(axis=1) @ left**2, M.sum(axis=0) @ at**2, M @ at
-            per_column = over_rows + over_pivots - 2.0 * np.einsum("ij,ij->j", left, cross)
-            np.add.at(gradient, self.owner, per_column)
-        return gradient / bandwidths**2
-
-    def pivots(self, bandwidths: Floats, tolerance: float, most: int) -> Pivots:
-        """Choose pivots until the trace of what the projection misses, over all rows, is small."""
-        scaled = self.scaled(bandwidths)
-
-        def column(i: int) -> Floats:
-            distances: Floats = cdist(scaled, scaled[i : i + 1], "sqeuclidean")[:, 0]
-            return np.exp(-0.5 * distances)
-
-        return pivoted_cholesky(np.ones(len(scaled)), column, tolerance, most, self.root_weights**2)
+# How much of a kernel's trace the pivots may miss: the log-determinant errs by at most the missing trace over
+# 2 s_e^2 nats a column. The ascent may err by half a tolerance there.
+ASCENT_SHARE = 0.5
+LACK_SLACK = 30.0
+# The certificate's t adds up n roots before it squares, so its further pivots must miss n times less. Tried in
+# turn: how much of the ascent's share the first pivots may miss, and n times how much of that the further ones.
+STRICTNESS = ((1.0, 3.0), (0.2, 0.3), (0.04, 0.03))
+# Choosing that many pivots and bounding, in operations per row and squared pivot.
+COST_OF_BOUND = 40.0
 
 
 @dataclass(frozen=True, eq=False)
-class Factor:
-    """A kernel projected on its pivots: V with V V' ~ K on weighted rows, and what the chain rule needs."""
+class Chunk:
+    """Some rows of both kernels and of their features."""
 
-    K_nm: Floats
-    K_mm: Floats
-    cholesky: Cholesky
+    rows: slice
+    K_X: Floats
+    U: Floats
+    K_P: Floats
     V: Floats
-
-    def inverse_lower(self) -> Floats:
-        """Return L^-1, (m, m)."""
-        inverse: Floats = blas.dtrsm(1.0, self.cholesky.lower, np.eye(len(self.K_mm)), lower=1)
-        return inverse
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The small matrices of one evaluation, for factors U of K_X and V of K_PA."""
+    """The small matrices of one evaluation that do not need Z."""
 
     VtV: Floats
     W: Floats
     B: Cholesky
     F: Floats
-    Z: Floats
-    ZtZ: Floats
-    T: Floats
-    fit: float
+    noise2: float
     log_determinant: float
 
     @classmethod
-    def of(cls, U: Floats, V: Floats, noise2: float, n: int) -> "Solved":
+    def of(cls, VtV: Floats, VtU: Floats, W: Floats, noise2: float, n: int) -> "Solved":
         """Solve with K_t = V V' + s_e^2 I."""
-        VtV, W = V.T @ V, U.T @ U
         B = Cholesky.of(shifted(VtV, noise2), "the projected kernel matrix of the parents with its noise")
-        F = B.solve(V.T @ U)
-        Z = (U - V @ F) / noise2
-        ZtZ = Z.T @ Z
-        T = noise2 * ZtZ + F.T @ F
-        log_determinant = (n - V.shape[1]) * math.log(noise2) + B.log_determinant
-        return cls(VtV, W, B, F, Z, ZtZ, T, float(np.vdot(T, W)), log_determinant)
+        log_determinant = (n - len(VtV)) * math.log(noise2) + B.log_determinant
+        return cls(VtV, W, B, B.solve(VtU), noise2, log_determinant)
 
-    def value(self, n: int) -> float:
-        """L."""
-        return -0.5 * self.fit - 0.5 * n * self.log_determinant - 0.5 * n * n * LOG_2PI
+    def solve(self, U: Floats, V: Floats) -> Floats:
+        """Return K_t^-1 U on some rows."""
+        Z: Floats = (U - V @ self.F) / self.noise2
+        return Z
+
+    def quadratic(self, ZtZ: Floats) -> Floats:
+        """Return U' K_t^-1 U."""
+        T: Floats = self.noise2 * ZtZ + self.F.T @ self.F
+        return T
+
+    def value(self, fit: float, n: int) -> float:
+        """L, for fit = tr(T W)."""
+        return -0.5 * fit - 0.5 * n * self.log_determinant - 0.5 * n * n * LOG_2PI
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +114,6 @@ class LowRankEngine:
         parents: the parents on distinct rows.
         response_pivots: (r,).
         parent_pivots: (m,).
-        further_pivots: parent pivots that only the certificate uses.
     """
 
     problem: Problem
@@ -178,28 +122,27 @@ class LowRankEngine:
     parents: Inputs
     response_pivots: Ints
     parent_pivots: Ints
-    further_pivots: Ints
-    name: str = "lowrank"
+    name: ClassVar[str] = "lowrank"
+    least_cost: ClassVar[float] = COST_PER_CALL
 
     @classmethod
     def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Engine:
         """Build the engine with pivots chosen at `start`; an exact one where that takes too many."""
         response, parents = inputs_of(problem)
         none = np.empty(0, dtype=np.int64)
-        return cls(problem, tolerance, response, parents, none, none, none)._repivoted(start)
+        return cls(problem, tolerance, response, parents, none, none)._repivoted(start)
 
     @staticmethod
     def cost(problem: Problem, start: Parameters, tolerance: float) -> float:
         """Floating-point operations of one evaluation, roughly; the ranks are estimated on a few rows."""
         N = joint_row_count(problem)
         rows = np.unique(np.linspace(0, problem.n - 1, ESTIMATE_ROWS).astype(np.int64))
-        response, parents = inputs_of(problem, rows)
-        share = len(rows) / problem.n
-        r = len(
-            response.pivots(np.array([start.response_bandwidth]), share * _lack_of_response(start, tolerance), 99).rows
-        )
-        m = len(parents.pivots(start.bandwidths, share * _coarse_lack_of_parents(start, tolerance), len(rows)).rows)
-        return N * (4.0 * m * m + 4.0 * r * r + 8.0 * m * r + COST_PER_ENTRY * (m + r)) + COST_PER_CALL
+        _, parents = inputs_of(problem, rows)
+        lack = _lack_of_parents(start, tolerance) * len(rows) / problem.n
+        m = len(parents.pivots(start.bandwidths, lack, len(rows) // 2).rows)
+        if m >= len(rows) // 2:  # who knows how many
+            m = N // 3
+        return N * (5.0 * m * m + 8.0 * m * TYPICAL_RANK + COST_PER_ENTRY * (m + TYPICAL_RANK)) + COST_PER_CALL
 
     @staticmethod
     def memory(problem: Problem, start: Parameters) -> float:
@@ -213,66 +156,66 @@ class LowRankEngine:
 
     def adapted(self, parameters: Parameters) -> Engine:
         """Return itself if its pivots still capture the kernels at these parameters, or choose new ones."""
-        if self._lacks(parameters, slack=LACK_SLACK):
+        if self._lacks(parameters):
             return self._repivoted(parameters)
         return self
 
-    def _lacks(self, parameters: Parameters, slack: float) -> bool:
-        U = self.response.projected(np.array([parameters.response_bandwidth]), self.response_pivots).V
-        V = self.parents.projected(parameters.bandwidths, self.parent_pivots).V
-        response, parents = (self.n - float(np.vdot(factor, factor)) for factor in (U, V))
-        return response > slack * _lack_of_response(
-            parameters, self.tolerance
-        ) or parents > slack * _coarse_lack_of_parents(parameters, self.tolerance)
+    def _lacks(self, parameters: Parameters) -> bool:
+        weights = self.response.root_weights**2
+        X, P = self._bases(parameters)
+        allowed = lack_of_response(parameters, self.tolerance), _lack_of_parents(parameters, self.tolerance)
+        return any(
+            self.n - weights @ basis.captured() > LACK_SLACK * lack for basis, lack in zip((X, P), allowed, strict=True)
+        )
 
-    def _repivoted(self, parameters: Parameters, strictness: float = 1.0) -> Engine:
+    def _bases(self, parameters: Parameters) -> tuple[Basis, Basis]:
+        s_x = np.array([parameters.response_bandwidth])
+        return (
+            self.response.basis(s_x, self.response_pivots),
+            self.parents.basis(parameters.bandwidths, self.parent_pivots),
+        )
+
+    def _repivoted(self, parameters: Parameters) -> Engine:
         """Choose pivots at these parameters."""
         s_x = np.array([parameters.response_bandwidth])
-        most = most_pivots(self.problem.n, len(self.response.points))
-        lack = _lack_of_response(parameters, self.tolerance) / strictness
-        response = self.response.pivots(s_x, lack, most)
-        lack = _coarse_lack_of_parents(parameters, self.tolerance) / strictness
-        parents = self.parents.pivots(parameters.bandwidths, lack * FINE, most)
-        if self.problem.n <= EXACT_UP_TO and max(len(parents.rows), len(response.rows)) >= most:
-            return exact_engine(self.problem)
-        coarse = parents.needed(lack)
-        return replace(
-            self,
-            response_pivots=response.rows,
-            parent_pivots=parents.rows[:coarse],
-            further_pivots=parents.rows[coarse:],
-        )
+        most = most_pivots(self.n, len(self.response.points))
+        response = self.response.pivots(s_x, lack_of_response(parameters, self.tolerance), most).rows
+        lack = _lack_of_parents(parameters, self.tolerance)
+        parents = self.parents.pivots(parameters.bandwidths, lack, most).rows
+        if self.n <= EXACT_UP_TO and max(len(parents), len(response)) >= most:
+            return exact_engine(self.problem, parameters, self.tolerance)
+        return replace(self, response_pivots=response, parent_pivots=parents)
 
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L of the projected kernels and its gradient."""
         n, m, noise2 = self.n, len(self.parent_pivots), parameters.noise**2
-        s_x = np.array([parameters.response_bandwidth])
-        X = self.response.projected(s_x, self.response_pivots)
-        P = self.parents.projected(parameters.bandwidths, self.parent_pivots)
-        U, V = X.V, P.V
-        solved = Solved.of(U, V, noise2, n)
-        VtV, W, F, Z, T = solved.VtV, solved.W, solved.F, solved.Z, solved.T
+        X, P = self._bases(parameters)
+        chunks = _chunks(X, P)
+        solved = Solved.of(*_grams(chunks()), noise2, n)
+        VtV, W, F = solved.VtV, solved.W, solved.F
         B_inverse = solved.B.inverse()
-        d_noise2 = 0.5 * np.vdot(solved.ZtZ, W) - 0.5 * n * ((n - m) / noise2 + B_inverse.trace())
-
-        L_inverse = P.inverse_lower()
-        left, right = W @ (F.T @ L_inverse), n * (B_inverse @ L_inverse)
-        d_parents = self.parents.log_bandwidth_gradient(
-            Z @ left - V @ right,
-            -0.5 * L_inverse.T @ (F @ left - VtV @ right),
-            P,
-            self.parent_pivots,
-            parameters.bandwidths,
-        )
-        L_inverse = X.inverse_lower()
-        left, right = W @ L_inverse, T @ L_inverse
-        d_response = self.response.log_bandwidth_gradient(
-            -(Z @ left + U @ right), 0.5 * L_inverse.T @ (T @ left + W @ right), X, self.response_pivots, s_x
-        )
+        left, right = W @ (F.T @ P.inverse), n * (B_inverse @ P.inverse)
+        d_parents = P.distance_sums((-0.5 * P.inverse.T @ (F @ left - VtV @ right)) * P.K_mm, None)
+        ZtZ, UtE, ZtE = np.zeros_like(W), np.zeros_like(W), np.zeros_like(W)
+        for chunk in chunks():
+            Z = solved.solve(chunk.U, chunk.V)
+            ZtZ += Z.T @ Z
+            E = chunk.K_X * cdist(X.inputs.points[chunk.rows], X.at, "sqeuclidean")
+            UtE += chunk.U.T @ E
+            ZtE += Z.T @ E
+            M = Z @ left
+            M -= chunk.V @ right
+            M *= chunk.K_P
+            d_parents += P.distance_sums(M, chunk.rows)
+        T = solved.quadratic(ZtZ)
+        left, right = W @ X.inverse, T @ X.inverse
+        d_response = X.distance_sums(0.5 * X.inverse.T @ (T @ left + W @ right) * X.K_mm, None)
+        d_response -= np.vdot(left, ZtE) + np.vdot(right, UtE)
+        d_noise2 = 0.5 * np.vdot(ZtZ, W) - 0.5 * n * ((n - m) / noise2 + B_inverse.trace())
         return Evaluation(
-            value=solved.value(n),
-            response_bandwidth=float(d_response[0]),
-            bandwidths=d_parents,
+            value=solved.value(float(np.vdot(T, W)), n),
+            response_bandwidth=float(d_response[0]) / parameters.response_bandwidth**2,
+            bandwidths=d_parents / parameters.bandwidths**2,
             noise=2.0 * noise2 * float(d_noise2),
         )
 
@@ -290,89 +233,94 @@ class LowRankEngine:
 
         The estimate is L with all the pivots, which lies in that interval up to rounding.
         """
-        value, bound = self._bounded(parameters)
-        for strictness in STRICTNESS:
-            if bound <= self.tolerance * self.n:
+        n, m = self.n, len(self.parent_pivots)
+        if n <= EXACT_UP_TO and n * n * (n / 3 + 300) < COST_OF_BOUND * len(self.parents.points) * m * m:
+            return exact_engine(self.problem, parameters, self.tolerance).certified(parameters)
+        most, lack = most_pivots(n, len(self.parents.points)), _lack_of_parents(parameters, self.tolerance)
+        for share, further in STRICTNESS:
+            pivots = self.parents.pivots(parameters.bandwidths, lack * share * further / n, most)
+            if n <= EXACT_UP_TO and len(pivots.rows) >= most:
                 break
-            stricter = self._repivoted(parameters, strictness)
-            if not isinstance(stricter, LowRankEngine):
-                return stricter.certified(parameters)
-            value, bound = stricter._bounded(parameters)
+            of_response = self.response.pivots(
+                np.array([parameters.response_bandwidth]), lack_of_response(parameters, self.tolerance) * share, most
+            )
+            engine = replace(self, response_pivots=of_response.rows, parent_pivots=pivots.rows)
+            value, bound = engine._bounded(parameters, pivots.needed(lack * share))
+            if bound <= self.tolerance * n or len(pivots.rows) >= most:
+                return value, bound
+        if n <= EXACT_UP_TO:
+            return exact_engine(self.problem, parameters, self.tolerance).certified(parameters)
         return value, bound
 
-    def _bounded(self, parameters: Parameters) -> tuple[float, float]:
-        n, m, noise2 = self.n, len(self.parent_pivots), parameters.noise**2
+    def _bounded(self, parameters: Parameters, m: int) -> tuple[float, float]:
+        """Return L with all pivots and its bound, the first m of the parents' pivots being V, the rest V2."""
+        n, noise2 = self.n, parameters.noise**2
         weights = self.response.root_weights**2
-        every = np.concatenate([self.parent_pivots, self.further_pivots])
-        U = self.response.projected(np.array([parameters.response_bandwidth]), self.response_pivots).V
-        V = self.parents.projected(parameters.bandwidths, every).V
-        coarse, fine = (Solved.of(U, V[:, :columns], noise2, n) for columns in (m, len(every)))
-        rho = np.maximum(1.0 - np.einsum("ij,ij->i", V, V) / weights, 0.0)
-        tau = max(n - float(np.vdot(U, U)), 0.0)
-        low, high = _extreme_eigenvalues(coarse.Z, U)
-        V2Z = V[:, m:].T @ coarse.Z
-        a = np.sqrt(np.maximum(np.einsum("ij,ij->i", coarse.Z @ coarse.W, coarse.Z), 0.0))
-        t = float(np.vdot(V2Z @ coarse.W, V2Z) + (np.sqrt(weights * rho) @ a) ** 2)
-        q = coarse.fit
-        above = (
-            0.5 * (fine.log_determinant - coarse.log_determinant)
-            + 0.5 * float(weights @ np.log1p(rho / noise2))
-            + (2.0 * tau * high + tau**2 / noise2) / (2.0 * n)
-        )
-        below = (q - max(q + tau * low, 0.0) ** 2 / (q + t)) / (2.0 * n)
-        value, ahead = fine.value(n), (fine.value(n) - coarse.value(n)) / n
-        return value, n * max(ahead + above, below - ahead, 0.0)
+        X, P = self._bases(parameters)
+        chunks = _chunks(X, P)
+        VtV, VtU, W = _grams(chunks())
+        coarse = Solved.of(VtV[:m, :m], VtU[:m], W, noise2, n)
+        fine = Solved.of(VtV, VtU, W, noise2, n)
+        fine_ZtZ, VtZ = np.zeros_like(W), np.zeros_like(VtU)
+        R: Floats = np.empty((0, 2 * len(W)))
+        log_terms = root_terms = 0.0
+        for chunk in chunks():
+            V, w = chunk.V, weights[chunk.rows]
+            fine_Z, Z = fine.solve(chunk.U, V), coarse.solve(chunk.U, V[:, :m])
+            fine_ZtZ += fine_Z.T @ fine_Z
+            VtZ += V.T @ Z
+            R = np.asarray(np.linalg.qr(np.vstack([R, np.hstack([Z, chunk.U])]), mode="r"))
+            rho = np.maximum(1.0 - np.einsum("ij,ij->i", V, V) / w, 0.0)
+            log_terms += w @ np.log1p(rho / noise2)
+            a2 = np.einsum("ij,ij->i", Z @ W, Z)
+            root_terms += np.sqrt(w * rho) @ np.sqrt(np.maximum(a2, 0.0))
+        Z_part = R[:, : len(W)]
+        q = float(np.vdot(coarse.quadratic(Z_part.T @ Z_part), W))
+        t = float(np.vdot(VtZ[m:] @ W, VtZ[m:])) + root_terms**2
+        tau = max(n - float(np.trace(W)), 0.0)
+        x_above, x_below = response_error(R, tau, q, t, noise2)
+        above = 0.5 * (fine.log_determinant - coarse.log_determinant) + 0.5 * log_terms + x_above / n
+        below = x_below / n
+        value = fine.value(float(np.vdot(fine.quadratic(fine_ZtZ), W)), n)
+        ahead = (value - coarse.value(q, n)) / n
+        return value, n * max(float(ahead + above), float(below - ahead), 0.0)
 
     def residuals(self, parameters: Parameters) -> Floats:
         """Return K_X - K_PA K_t^-1 K_X from an exact engine: the answer is n x n by itself."""
-        return exact_engine(self.problem).residuals(parameters)
+        return exact_engine(self.problem, parameters, self.tolerance).residuals(parameters)
 
 
-def _extreme_eigenvalues(Z: Floats, U: Floats) -> tuple[float, float]:
-    """Return the smallest and largest eigenvalue of (Z U' + U Z')/2, clipped at 0, by a 2r x 2r problem."""
-    r = Z.shape[1]
-    R: Floats = np.asarray(np.linalg.qr(np.hstack([Z, U]), mode="r"))
-    half = R[:, :r] @ R[:, r:].T
-    values = np.linalg.eigvalsh(0.5 * (half + half.T))
-    return min(float(values[0]), 0.0), max(float(values[-1]), 0.0)
+def _chunks(X: Basis, P: Basis) -> Callable[[], Iterator[Chunk]]:
+    """Return what iterates over all rows: over what was kept the second time, if that is not too much."""
+
+    def made() -> Iterator[Chunk]:
+        for rows in X.inputs.chunks():
+            K_X, K_P = X.kernel(rows), P.kernel(rows)
+            yield Chunk(rows, K_X, X.features(K_X), K_P, P.features(K_P))
+
+    if 16 * len(X.inputs.points) * (len(X.at) + len(P.at)) > MOST_FEATURE_BYTES:
+        return made
+    kept = list(made())
+    return lambda: iter(kept)
+
+
+def _grams(chunks: Iterator[Chunk]) -> tuple[Floats, Floats, Floats]:
+    """Return V'V, V'U and U'U."""
+    total: tuple[Floats, Floats, Floats] | None = None
+    for chunk in chunks:
+        U, V = chunk.U, chunk.V
+        parts = V.T @ V, V.T @ U, U.T @ U
+        total = parts if total is None else (total[0] + parts[0], total[1] + parts[1], total[2] + parts[2])
+    assert total is not None
+    return total
 
 
 def most_pivots(n: int, distinct_rows: int) -> int:
     """Return how many pivots a factor may have."""
     if n <= EXACT_UP_TO:
         return max(distinct_rows // 3, 2)
-    return max(min(distinct_rows // 3, MOST_FACTOR_BYTES // (8 * 6 * distinct_rows)), 2)
+    return max(min(distinct_rows // 3, int((MOST_OPERATIONS / (5.0 * distinct_rows)) ** 0.5)), 2)
 
 
-def exact_engine(problem: Problem) -> Engine:
-    """Return the cheaper exact engine."""
-    nowhere = Parameters(1.0, np.ones(len(problem.parents)), 1.0)
-    if CompressedEngine.cost(problem, nowhere, 0.0) < DenseEngine.cost(problem, nowhere, 0.0):
-        return CompressedEngine(problem)
-    return DenseEngine(problem)
-
-
-def _coarse_lack_of_parents(parameters: Parameters, tolerance: float) -> float:
-    return 2.0 * parameters.noise**2 * COARSE * tolerance
-
-
-def _lack_of_response(parameters: Parameters, tolerance: float) -> float:
-    """A residual of K_X is amplified by K_t^-1 on both sides, so it must be smaller than that of K_PA."""
-    return 0.05 * parameters.noise**2 * tolerance
-
-
-def inputs_of(problem: Problem, rows: Ints | None = None) -> tuple[Inputs, Inputs]:
-    """Return the response and the parents on the rows that differ in either, with their counts, or on `rows`."""
-    rows, counts = joint_rows(problem) if rows is None else (rows, np.ones(len(rows)))
-    root_weights = np.sqrt(counts)
-    owner = [np.full(parent.values.shape[1], k) for k, parent in enumerate(problem.parents)]
-    columns = [parent.values[rows] for parent in problem.parents]
-    response = problem.response.values[rows]
-    return (
-        Inputs(response, np.zeros(response.shape[1], dtype=np.int64), root_weights),
-        Inputs(
-            np.hstack([np.empty((len(rows), 0)), *columns]),
-            np.concatenate([np.empty(0, dtype=np.int64), *owner]),
-            root_weights,
-        ),
-    )
+def _lack_of_parents(parameters: Parameters, tolerance: float) -> float:
+    return 2.0 * parameters.noise**2 * ASCENT_SHARE * tolerance

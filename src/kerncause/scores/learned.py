@@ -13,7 +13,8 @@ Where this departs from the paper, and why:
   all, which is `bandwidths="shared"`.
 * Two starts, twice the median distance and a fifth of that. From the first alone the optimiser can end in
   a basin of long bandwidths tens of nats below the optimum. Larger parent sets begin from smaller ones
-  (`precursor`, `_starts`); with `starts=1` every fit begins from the heuristic, as in the paper.
+  (`precursor`), and what can be found out on few rows is (`kerncause.scores.climb`); with `starts=1` every fit
+  begins from the heuristic, as in the paper.
 * The weight for tied values in J (see there).
 * A binary response has no shape to learn: its kernel has one free value, k(a, b), and the likelihood grows
   without bound as s_x does while s_e shrinks with it. So s_x is held at twice the distance between the two
@@ -21,7 +22,7 @@ Where this departs from the paper, and why:
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -31,23 +32,17 @@ from kerncause.data import Dataset, Points
 from kerncause.errors import ComputationError, DataError, OptionError
 from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
 from kerncause.linalg import one_blas_thread
-from kerncause.regression import Parameters, Problem, check_engine, make_engine
+from kerncause.regression import Parameters, Problem, check_engine, choose_engine, make_engine
 from kerncause.scores.base import LocalFit, Lookup
-from kerncause.scores.optimise import Ascent, Interval, Layout, Objective, ascend
+from kerncause.scores.climb import START_SCALES, Precursor, Task, climb
+from kerncause.scores.optimise import Interval, Layout, Objective
 from kerncause.text import quoted
 
 Floats = npt.NDArray[np.float64]
 Bandwidths = Literal["per-parent", "shared"]
 
-START_SCALES = (1.0, 0.2, 0.5, 0.1, 2.0)
 START_NOISE = 0.1**0.5
-DISAGREEMENT = 0.01
 MOST_RESIDUAL_ROWS = 8000
-# Starts are explored on this many rows, and tables longer than that are only finished on all of them.
-EXPLORE_ROWS = 100
-BETTER = 0.1
-FINISH_ABOVE = 2000
-SAMPLE_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -183,9 +178,11 @@ class LearnedKernelScore:
         if begin is None and len(names) > 1 and self._is_staged:
             begin = self._begin(target, frozenset(names))
         with one_blas_thread():
-            task = _Task(target, names, data, self._objective(names, target, data))
-            best, apart = self._climbed(task, begin)
-            parameters = best.objective.layout.unpacked(best.theta)
+            task = self._task(target, names, data, self._options["engine"])
+            starts, tolerance = self._options["starts"], self._options["tolerance"]
+            climbed = climb(task, starts, tolerance, _precursor_of(task, names, begin), self._is_staged)
+            best = climbed.best
+            parameters = task.layout.unpacked(best.theta)
             value, bound = best.objective.certified(parameters)
         return LocalFit(
             value=value,
@@ -196,9 +193,9 @@ class LearnedKernelScore:
             evaluations=best.evaluations,
             converged=best.converged,
             error_bound=bound,
-            certified=bound <= self._options["tolerance"],
-            starts_disagree=apart,
-            at_bounds=best.objective.layout.at_bounds(best.theta, names),
+            certified=bound <= tolerance,
+            starts_disagree=climbed.starts_disagree,
+            at_bounds=task.layout.at_bounds(best.theta, names),
             rows=data.n_rows,
         )
 
@@ -218,38 +215,6 @@ class LearnedKernelScore:
                 parent_set = wanted.pop()
                 fits[parent_set] = score.fit(target, parent_set, first if isinstance(first, LocalFit) else None)
 
-    def _climbed(self, task: "_Task", begin: LocalFit | None) -> tuple[Ascent, bool]:
-        """Ascend from every start; return the best end, and whether the starts ended apart.
-
-        With many rows this happens on some of them, and only the best end is finished on all.
-        """
-        if task.can_be_thinned(FINISH_ABOVE):
-            first, apart = self._climbed(task.thinned(self, SAMPLE_ROWS), begin)
-            return ascend(task.objective, first.theta), apart
-        runs = [ascend(task.objective, theta) for theta in self._starts(task, begin)]
-        best = max(runs, key=_value)
-        apart = best.value - min(map(_value, runs)) > DISAGREEMENT
-        return replace(best, evaluations=sum(run.evaluations for run in runs)), apart
-
-    def _starts(self, task: "_Task", begin: LocalFit | None) -> list[Floats]:
-        """Return where the ascent starts: the heuristic, and fractions of it.
-
-        With a precursor, its optimum with the new parent next to switched off: from there only what the new
-        parent adds can be gained. Against being caught there, the heuristic and a fifth of it are tried on a few
-        rows, and where they lead to a better place than the precursor does on the same rows, that is a start as
-        well. (Where fewer rows would not be cheaper: the new parent at a fifth of its heuristic.)
-        """
-        objective, scales = task.objective, START_SCALES[: self._options["starts"]]
-        if begin is None or begin.response_bandwidth is None or begin.noise is None:
-            return [objective.layout.start(objective.heuristic, scale) for scale in scales]
-        beside = _from_precursor(task, begin, self._options["parent_bounds"][1])
-        if not task.can_be_thinned(EXPLORE_ROWS):
-            return [beside, _from_precursor(task, begin, None)]
-        few = task.thinned(self, EXPLORE_ROWS)
-        elsewhere = max((ascend(few.objective, theta) for theta in self._starts(few, None)), key=_value)
-        there = ascend(few.objective, beside)
-        return [beside, elsewhere.theta] if elsewhere.value > there.value + BETTER else [beside]
-
     def evaluate(
         self,
         target: str,
@@ -268,8 +233,7 @@ class LearnedKernelScore:
         at = _checked(params, names)
         _refuse_constant(data, target)
         with one_blas_thread():
-            objective = self._objective(names, target, data)
-            objective = replace(objective, engine=objective.engine.adapted(at))
+            objective = self._task(target, names, data, self._options["engine"]).objective_at(at)
             (value, _), (_, gradient) = objective.certified(at), objective.at(at)
         if absolute:
             value += log_distance_sum(data.points(target)) / data.n_rows
@@ -290,7 +254,7 @@ class LearnedKernelScore:
                 f"draw a sample of at most {MOST_RESIDUAL_ROWS:,} rows"
             )
         at = _checked(fit or self.fit(target, parents), names)
-        canonical = self._objective(names, target, data).engine.residuals(at)
+        canonical = self._task(target, names, data, self._options["engine"]).objective_at(at).engine.residuals(at)
         place = np.argsort(data.row_order)
         return canonical[np.ix_(place, place)]
 
@@ -304,9 +268,17 @@ class LearnedKernelScore:
             raise OptionError(f"{quoted(target)} cannot be its own parent")
         return names, self.data.complete_for({target, *names})
 
-    def _objective(self, names: tuple[str, ...], target: str, data: Dataset) -> Objective:
-        response = data.points(target)
-        parents = tuple(data.points(name) for name in names)
+    def _task(self, target: str, names: tuple[str, ...], data: Dataset, engine: str) -> Task:
+        """Set up the fit of a target and its parents on the rows of `data`.
+
+        Fewer rows only show where to look, so any engine will do there. The dense engine is what everything
+        else is compared with: it takes no such shortcut.
+        """
+        response, parents = data.points(target), tuple(data.points(name) for name in names)
+        problem = Problem(response, parents)
+        heuristic = Parameters(
+            median_heuristic(response), np.array([median_heuristic(p) for p in parents]), START_NOISE
+        )
         layout = Layout(
             fixed_response=fixed_response_bandwidth(response),
             parents=len(parents),
@@ -315,55 +287,40 @@ class LearnedKernelScore:
             parent_bounds=self._options["parent_bounds"],
             noise_bounds=self._options["noise_bounds"],
         )
-        heuristic = Parameters(
-            median_heuristic(response), np.array([median_heuristic(p) for p in parents]), START_NOISE
+        tolerance = self._options["tolerance"]
+        jacobian = JacobianTerm.of(response, self._options["tie_weight"])
+
+        def objective_at(place: Parameters) -> Objective:
+            return Objective(make_engine(problem, engine, place, tolerance), jacobian, data.n_rows, layout)
+
+        def on_fewer(rows: int) -> Task | None:
+            chosen = choose_engine(problem, engine, heuristic, tolerance)
+            if rows >= data.n_rows or chosen in ("compressed", "dense"):
+                return None
+            thinned = data.thinned(rows)
+            levels = len(thinned.points(target).distinct)
+            is_same_problem = levels > 2 or levels == len(response.distinct)
+            return self._task(target, names, thinned, "auto") if is_same_problem else None
+
+        return Task(layout, heuristic, data.n_rows, objective_at, on_fewer)
+
+
+def _precursor_of(task: Task, names: tuple[str, ...], begin: LocalFit | None) -> Precursor | None:
+    """Return the optimum of a fit without one of the parents, with that parent off and at a fifth of its heuristic."""
+    if begin is None or begin.response_bandwidth is None or begin.noise is None:
+        return None
+    off, short = (
+        Parameters(
+            begin.response_bandwidth,
+            np.array([begin.bandwidths.get(name, new) for name, new in zip(names, others, strict=True)]),
+            begin.noise,
         )
-        problem = Problem(response, parents)
-        return Objective(
-            engine=make_engine(problem, self._options["engine"], heuristic, self._options["tolerance"]),
-            jacobian=JacobianTerm.of(response, self._options["tie_weight"]),
-            n=data.n_rows,
-            layout=layout,
-            heuristic=heuristic,
+        for others in (
+            [task.layout.parent_bounds[1]] * len(names),
+            (START_SCALES[1] * task.heuristic.bandwidths).tolist(),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """One fit to be made: a target and its parents on some rows."""
-
-    target: str
-    names: tuple[str, ...]
-    data: Dataset
-    objective: Objective
-
-    def can_be_thinned(self, rows: int) -> bool:
-        """Tell whether fewer rows are cheaper and pose the same problem (a response that is binary or not)."""
-        if self.data.n_rows <= rows or self.objective.engine.name == "compressed":
-            return False
-        levels = len(self.data.thinned(rows).points(self.target).distinct)
-        return levels > 2 or levels == len(self.data.points(self.target).distinct)
-
-    def thinned(self, score: LearnedKernelScore, rows: int) -> "_Task":
-        """Return the same task on fewer rows."""
-        data = self.data.thinned(rows)
-        return _Task(self.target, self.names, data, score._objective(self.names, self.target, data))
-
-
-def _value(run: Ascent) -> float:
-    return run.value
-
-
-def _from_precursor(task: _Task, begin: LocalFit, new_bandwidth: float | None) -> Floats:
-    """Return the precursor's optimum, the new parent at a bandwidth or at a fifth of its heuristic."""
-    heuristics = dict(zip(task.names, task.objective.heuristic.bandwidths, strict=True))
-    bandwidths = [
-        begin.bandwidths.get(name, new_bandwidth or START_SCALES[1] * heuristics[name]) for name in task.names
-    ]
-    assert begin.response_bandwidth is not None
-    assert begin.noise is not None
-    place = Parameters(begin.response_bandwidth, np.array(bandwidths), begin.noise)
-    return task.objective.layout.start(place, 1.0)
+    )
+    return Precursor(off, short)
 
 
 def _varies(data: Dataset, target: str) -> bool:

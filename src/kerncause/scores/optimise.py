@@ -1,5 +1,9 @@
 """Maximising a kernel likelihood over its bandwidths and noise, in log-space, from several starts.
 
+Two ways up. `ascend` is L-BFGS-B, from anywhere. `refine` is for where few evaluations can be afforded: a
+projected quasi-Newton ascent that is given the curvature, found on fewer rows (the loss is per row, so it is
+about the same there), and that stops when its model promises no more than so many nats.
+
 The likelihood has a ridge: a longer response bandwidth shrinks the features, and the noise with them, so the
 optimum lies in a narrow curved valley of (log s_x, log s_e). Along it L-BFGS-B meets its stopping rule early
 and reports success, sometimes several nats short (the tests keep three such fits of SACHS). So the ascent runs
@@ -10,10 +14,11 @@ in the coordinates
 with the true bounds of s_x and s_1..s_k. Where it ends with the noise at a bound it is finished in
 (log s_x, log s_1..log s_k, log s_e) with the true bounds of all. The objective is handed over divided by n,
 so that its value is of order one and the optimiser's default tolerances are relative to the problem's size.
+`refine` has no need of these coordinates: Newton steps are the same in all.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +32,17 @@ Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 # An ascent that needs new pivots this often is going nowhere.
 MOST_ENGINES = 6
+# Where `ascend` stops: relative decrease of the loss (L-BFGS-B's default, and where it only explores).
+CLOSELY = 1e7 * float(np.finfo(float).eps)
+ROUGHLY = 1e-6
+# Of `refine`.
+DIFFERENCE = 1e-3
+LEAST_CURVATURE = 1e-6
+HIGHEST_CURVATURE = 10.0
+LONGEST_STEP = 1.0
+MOST_EVALUATIONS = 60
+SUFFICIENT = 1e-4
+ON_BOUND = 1e-12
 
 Loss = Callable[[Floats], tuple[float, Floats]]
 
@@ -66,6 +82,14 @@ class Layout:
         low, high = self.log_limits
         return np.clip(np.log([*response, *parents, heuristic.noise]), low, high)
 
+    def switched_on(self, theta: Floats) -> Floats:
+        """Return the place with every parent at the upper bound of its bandwidth moved to half of that."""
+        result = theta.copy()
+        parents = result[-1 - self._free_bandwidths : -1]  # a view
+        high = np.log(self.parent_bounds[1])
+        parents[parents >= high - 1e-3] = max(high - np.log(2.0), np.log(self.parent_bounds[0]))
+        return result
+
     def unpacked(self, theta: Floats) -> Parameters:
         """Return the parameters a vector stands for."""
         # exp(log(10)) is not quite 10: end exactly on a bound that was reached.
@@ -104,7 +128,6 @@ class Objective:
     jacobian: JacobianTerm
     n: int
     layout: Layout
-    heuristic: Parameters
 
     def adapted(self, theta: Floats) -> "Objective":
         """Return itself, or the objective with an engine that is good at this place."""
@@ -135,39 +158,138 @@ class Objective:
 
 @dataclass(frozen=True, eq=False)
 class Ascent:
-    """Where one start ended, and the objective with the engine that was good enough there."""
+    """Where one start ended, and the objective with the engine that was good enough there.
+
+    `curvature` is the Hessian of the loss there, as far as it is known.
+    """
 
     objective: Objective
     value: float
     theta: Floats
     evaluations: int
     converged: bool
+    curvature: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
 
-def ascend(objective: Objective, theta: Floats) -> Ascent:
+def ascend(objective: Objective, theta: Floats, roughly: bool = False) -> Ascent:
     """Maximise from one start; where the end needs a better engine than the start, go on with that."""
+
+    def climb(objective: Objective, theta: Floats) -> Ascent:
+        return _ascend_with(objective, theta, ROUGHLY if roughly else CLOSELY)
+
+    return _with_good_engines(climb, objective, theta)
+
+
+def refine(objective: Objective, theta: Floats, curvature: Floats, enough: float) -> Ascent:
+    """Maximise from a place near a maximum, given the curvature of the loss, until `enough` nats are missing."""
+
+    def climb(objective: Objective, theta: Floats) -> Ascent:
+        nonlocal curvature
+        found = _refined(objective, theta, curvature, enough)
+        curvature = found.curvature
+        return found
+
+    return _with_good_engines(climb, objective, theta)
+
+
+def _with_good_engines(climb: Callable[[Objective, Floats], Ascent], objective: Objective, theta: Floats) -> Ascent:
     evaluations = 0
     for _ in range(MOST_ENGINES):
         objective = objective.adapted(theta)
-        found = _ascend_with(objective, theta)
+        found = climb(objective, theta)
         evaluations, theta = evaluations + found.evaluations, found.theta
         if objective.adapted(theta) is objective:
             break
     return replace(found, evaluations=evaluations)
 
 
-def _ascend_with(objective: Objective, theta: Floats) -> Ascent:
+def curvature(objective: Objective, theta: Floats) -> Floats:
+    """Return the Hessian of the loss by differences of its gradient, made positive definite, (d, d)."""
+    objective = objective.adapted(theta)
+    _, high = objective.layout.log_limits
+    _, here = objective.scaled_loss(theta)
+    steps = np.where(theta + DIFFERENCE <= high, DIFFERENCE, -DIFFERENCE)
+    rows = [(objective.scaled_loss(theta + step)[1] - here) / step.sum() for step in np.diag(steps)]
+    hessian = np.array(rows)
+    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
+    size = np.abs(values)
+    definite: Floats = (vectors * np.maximum(size, LEAST_CURVATURE * size.max())) @ vectors.T
+    return definite
+
+
+def _refined(objective: Objective, theta: Floats, H: Floats, enough: float) -> Ascent:
+    """Take Newton steps with a curvature H that learns from each (BFGS)."""
+    low, high = objective.layout.log_limits
+    value, gradient = objective.scaled_loss(theta)
+    evaluations, converged, is_measured = 1, False, False
+    while evaluations < MOST_EVALUATIONS:
+        step = _newton_step(gradient, H, np.maximum(low - theta, -LONGEST_STEP), np.minimum(high - theta, LONGEST_STEP))
+        promised = -(gradient @ step + 0.5 * step @ H @ step) * objective.n
+        if promised <= enough:
+            free = step != 0.0
+            if is_measured or np.square(gradient[free]).sum() * objective.n <= 2.0 * HIGHEST_CURVATURE * enough:
+                converged = True
+                break
+            # It is steep here, so that little is promised only because the curvature is wrong: measure it.
+            H, is_measured = curvature(objective, theta), True
+            evaluations += len(theta) + 1
+            continue
+        shortened = 1.0
+        while True:
+            there = np.clip(theta + shortened * step, low, high)
+            value_there, gradient_there = objective.scaled_loss(there)
+            evaluations += 1
+            slope = shortened * float(gradient @ step)
+            excess = value_there - value - slope
+            if value_there <= value + SUFFICIENT * slope or evaluations >= MOST_EVALUATIONS:
+                break
+            shortened *= min(max(-slope / (2.0 * excess), 0.1), 0.5)
+        if value_there > value:
+            break
+        H = _updated(H, there - theta, gradient_there - gradient)
+        theta, value, gradient = there, value_there, gradient_there
+    return Ascent(objective, -value * objective.n, theta, evaluations, converged, H)
+
+
+def _newton_step(gradient: Floats, H: Floats, low: Floats, high: Floats) -> Floats:
+    """Minimise g'p + 1/2 p'Hp over a box around 0: what leaves the box is held at its side, until nothing does."""
+    step = np.zeros_like(gradient)
+    free = ~(((low >= -ON_BOUND) & (gradient > 0)) | ((high <= ON_BOUND) & (gradient < 0)))
+    while free.any():
+        held = ~free
+        right = gradient[free] + H[np.ix_(free, held)] @ step[held]
+        step[free] = -np.linalg.solve(H[np.ix_(free, free)], right)
+        outside = free & ((step < low - ON_BOUND) | (step > high + ON_BOUND))
+        if not outside.any():
+            break
+        step[outside] = np.clip(step[outside], low[outside], high[outside])
+        free &= ~outside
+    return step
+
+
+def _updated(H: Floats, step: Floats, change: Floats) -> Floats:
+    """Return the BFGS update of H, damped where the loss curves the wrong way (Powell 1978)."""
+    Hs = H @ step
+    sHs, sy = float(step @ Hs), float(step @ change)
+    if sy < 0.2 * sHs:
+        share = 0.8 * sHs / (sHs - sy)
+        change = share * change + (1.0 - share) * Hs
+        sy = float(step @ change)
+    return H + np.outer(change, change) / sy - np.outer(Hs, Hs) / sHs
+
+
+def _ascend_with(objective: Objective, theta: Floats, relative_decrease: float) -> Ascent:
     if objective.layout.fixed_response is not None:
-        return _ascent(objective, objective.scaled_loss, theta, objective.layout.log_limits)
-    tilted = _along_the_ridge(objective, theta)
+        return _ascent(objective, objective.scaled_loss, theta, objective.layout.log_limits, relative_decrease)
+    tilted = _along_the_ridge(objective, theta, relative_decrease)
     low, high = objective.layout.log_limits[:, -1]
     if low < tilted.theta[-1] < high:
         return tilted
-    finished = _ascent(objective, objective.scaled_loss, tilted.theta, objective.layout.log_limits)
+    finished = _ascent(objective, objective.scaled_loss, tilted.theta, objective.layout.log_limits, relative_decrease)
     return replace(finished, evaluations=tilted.evaluations + finished.evaluations)
 
 
-def _along_the_ridge(objective: Objective, theta: Floats) -> Ascent:
+def _along_the_ridge(objective: Objective, theta: Floats, relative_decrease: float) -> Ascent:
     """Ascend in z, whose last entry is log s_e + log s_x; the end is given in theta, inside the bounds."""
     limits = objective.layout.log_limits
     low, high = limits[:, -1].tolist()
@@ -188,11 +310,13 @@ def _along_the_ridge(objective: Objective, theta: Floats) -> Ascent:
     start, tilted_limits = theta.copy(), limits.copy()
     start[-1] += theta[0]
     tilted_limits[:, -1] += limits[:, 0]
-    found = _ascent(objective, loss, start, tilted_limits)
+    found = _ascent(objective, loss, start, tilted_limits, relative_decrease)
     return replace(found, theta=untilted(found.theta))
 
 
-def _ascent(objective: Objective, loss: Loss, start: Floats, limits: Floats) -> Ascent:
-    """Run L-BFGS-B with its default settings on a loss scaled as `Objective.scaled_loss` is."""
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=Bounds(*limits))
+def _ascent(objective: Objective, loss: Loss, start: Floats, limits: Floats, relative_decrease: float) -> Ascent:
+    """Run L-BFGS-B on a loss scaled as `Objective.scaled_loss` is."""
+    found = minimize(
+        loss, start, jac=True, method="L-BFGS-B", bounds=Bounds(*limits), options={"ftol": relative_decrease}
+    )
     return Ascent(objective, -float(found.fun) * objective.n, np.asarray(found.x), int(found.nfev), bool(found.success))

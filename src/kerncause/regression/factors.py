@@ -1,0 +1,181 @@
+"""Kernels projected on a few rows, the pivots (Nystrom), and what the chain rule needs of them.
+
+With K_mm the kernel among the pivots, K_nm that of all rows with them, and K_mm = L L',
+
+    K ~ V V',   V = K_nm L^-T                                                    V (n, m)
+
+Rows that are equal in response and parents are kept once, scaled by the root of their count: V'V is then the
+same sum. For L(V V') with G = dL/dV L^-1 the derivatives by the kernels are
+
+    dL/dK_nm = G              dL/dK_mm = -1/2 L^-T V' G
+
+each contracted over the whole matrix as if its entries were independent. K o D_k is never formed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+
+from kerncause.linalg import Cholesky, Pivots, pivoted_cholesky, shifted
+from kerncause.regression.base import Problem
+from kerncause.regression.compressed import joint_rows
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Added to the diagonal of K_mm: pivots chosen at a short bandwidth make it singular at a long one. A constant
+# keeps L smooth in the parameters, and V V' stays below K, so the certificate holds.
+JITTER = 1e-10
+
+# Pivots are looked for among this many rows, then among those that these capture worst as well.
+SELECT_ROWS = 4000
+WORST_ROWS = 500
+SELECTIONS = 4
+# Pivots chosen on some rows are held to a little more, for the rows they were not chosen on.
+SELECTION_MARGIN = 0.7
+
+# Rows are worked through in pieces that fit a cache.
+CHUNK_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """One kernel at some bandwidths, to be projected on its pivots.
+
+    Attributes:
+        inputs: what the kernel is of.
+        bandwidths: (k,).
+        at: (m, d) the pivots.
+        K_mm: (m, m).
+        inverse: (m, m) L^-1.
+    """
+
+    inputs: "Inputs"
+    bandwidths: Floats
+    at: Floats
+    K_mm: Floats
+    inverse: Floats
+
+    def kernel(self, rows: slice) -> Floats:
+        """Return K_nm on some rows, scaled by the root of their weights."""
+        inputs = self.inputs
+        left = inputs.scaled(self.bandwidths, inputs.points[rows])
+        K_nm: Floats = cdist(left, inputs.scaled(self.bandwidths, self.at), "sqeuclidean")
+        K_nm *= -0.5
+        np.exp(K_nm, out=K_nm)
+        K_nm *= inputs.root_weights[rows, None]
+        return K_nm
+
+    def features(self, K_nm: Floats) -> Floats:
+        """Return V on the rows of K_nm."""
+        V: Floats = K_nm @ self.inverse.T
+        return V
+
+    def captured(self) -> Floats:
+        """Return the diagonal of V V' without the weights, (N,)."""
+        parts = []
+        for rows in self.inputs.chunks():
+            V = self.features(self.kernel(rows))
+            parts.append(np.einsum("ij,ij->i", V, V))
+        return np.concatenate(parts) / self.inputs.root_weights**2
+
+    def distance_sums(self, M: Floats, rows: slice | None) -> Floats:
+        """Return sum(M o D_k), (k,), D_k the squared distances of rows (None: of pivots) to the pivots."""
+        left = self.at if rows is None else self.inputs.points[rows]
+        return self.inputs.by_variable(weighted_squared_distances(M, left, self.at), len(self.bandwidths))
+
+
+def weighted_squared_distances(M: Floats, left: Floats, right: Floats) -> Floats:
+    """Return the sum over i, j of M_ij (left_i - right_j)^2 for each column, (d,)."""
+    total: Floats = M.sum(axis=1) @ left**2 + M.sum(axis=0) @ right**2
+    total -= 2.0 * np.einsum("ij,ij->j", left, M @ right)
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """One side of the regression, response or parents, on the distinct rows.
+
+    Attributes:
+        points: (N, d) the columns of its variables side by side.
+        owner: (d,) which variable each column belongs to.
+        root_weights: (N,) root of how often each row occurs.
+    """
+
+    points: Floats
+    owner: Ints
+    root_weights: Floats
+
+    def scaled(self, bandwidths: Floats, points: Floats) -> Floats:
+        """Return points in units of their bandwidths; without variables all are at the same place."""
+        return points / bandwidths[self.owner] if len(self.owner) else np.zeros((len(points), 1))
+
+    def by_variable(self, per_column: Floats, variables: int) -> Floats:
+        """Add up what belongs to one variable."""
+        total = np.zeros(variables)
+        np.add.at(total, self.owner, per_column)
+        return total
+
+    def chunks(self) -> Iterator[slice]:
+        """Iterate over all rows, some at a time."""
+        for start in range(0, len(self.points), CHUNK_ROWS):
+            yield slice(start, min(start + CHUNK_ROWS, len(self.points)))
+
+    def basis(self, bandwidths: Floats, pivots: Ints) -> Basis:
+        """Prepare to project the kernel on some rows."""
+        at = self.points[pivots]
+        scaled = self.scaled(bandwidths, at)
+        K_mm = np.exp(-0.5 * cdist(scaled, scaled, "sqeuclidean"))
+        lower = Cholesky.of(shifted(K_mm, JITTER), "the kernel matrix of the pivots")
+        return Basis(self, bandwidths, at, K_mm, lower.inverse_lower())
+
+    def pivots(self, bandwidths: Floats, tolerance: float, most: int) -> Pivots:
+        """Choose pivots until the trace of what the projection misses, over all rows, is small.
+
+        Of many rows only some are looked at, and then those as well that turn out to be captured worst.
+        """
+        N = len(self.points)
+        if N <= SELECT_ROWS:
+            return self._pivots_among(np.arange(N), bandwidths, tolerance, most)
+        among = np.linspace(0, N - 1, SELECT_ROWS).astype(np.int64)
+        weights = self.root_weights**2
+        for _ in range(SELECTIONS):
+            found = self._pivots_among(among, bandwidths, SELECTION_MARGIN * tolerance, most)
+            missed = weights * np.maximum(1.0 - self.basis(bandwidths, found.rows).captured(), 0.0)
+            if missed.sum() <= tolerance or len(found.rows) >= most:
+                break
+            among = np.union1d(among, np.argpartition(-missed, WORST_ROWS)[:WORST_ROWS])
+        return found
+
+    def _pivots_among(self, rows: Ints, bandwidths: Floats, tolerance: float, most: int) -> Pivots:
+        """Choose pivots among some rows, each standing for its share of all."""
+        scaled = self.scaled(bandwidths, self.points[rows])
+        weights = self.root_weights[rows] ** 2
+        weights *= (self.root_weights**2).sum() / weights.sum()
+
+        def column(i: int) -> Floats:
+            distances: Floats = cdist(scaled, scaled[i : i + 1], "sqeuclidean")[:, 0]
+            return np.exp(-0.5 * distances)
+
+        found = pivoted_cholesky(np.ones(len(rows)), column, tolerance, most, weights)
+        return Pivots(rows[found.rows], found.traces)
+
+
+def inputs_of(problem: Problem, rows: Ints | None = None) -> tuple[Inputs, Inputs]:
+    """Return the response and the parents on the rows that differ in either, with their counts, or on `rows`."""
+    rows, counts = joint_rows(problem) if rows is None else (rows, np.ones(len(rows)))
+    root_weights = np.sqrt(counts)
+    owner = [np.full(parent.values.shape[1], k) for k, parent in enumerate(problem.parents)]
+    columns = [parent.values[rows] for parent in problem.parents]
+    response = problem.response.values[rows]
+    return (
+        Inputs(response, np.zeros(response.shape[1], dtype=np.int64), root_weights),
+        Inputs(
+            np.hstack([np.empty((len(rows), 0)), *columns]),
+            np.concatenate([np.empty(0, dtype=np.int64), *owner]),
+            root_weights,
+        ),
+    )

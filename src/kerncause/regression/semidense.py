@@ -1,0 +1,177 @@
+"""The semidense engine: the parents' kernel written out, the response's projected on pivots.
+
+With K_X ~ U U' (`kerncause.regression.factors`), K_t = K_PA + s_e^2 I and Z = K_t^-1 U:
+
+    W = U'U      T = U'Z      tr(K_X K_t^-1 K_X) = tr(T W)
+    dL/dK_t = G = 1/2 (Z W Z' - n K_t^-1)
+    dL/dU   = -(Z W + U T)
+
+A response kernel needs a dozen pivots where many parents need as many as there are rows. This costs n^3 where
+the dense engine costs 5 n^3, and one Cholesky factor, n^3/3, where only the value is asked for.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+
+from kerncause.linalg import Cholesky
+from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, Problem
+from kerncause.regression.dense import DenseEngine
+from kerncause.regression.factors import Inputs, inputs_of, weighted_squared_distances
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+LACK_SLACK = 30.0
+STRICTNESS = (1.0, 10.0, 100.0, 1000.0)
+# With more pivots than this share of the rows nothing is gained over the dense engine.
+MOST_SHARE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class SemidenseEngine:
+    """L with K_PA exact and K_X projected on pivots, which stay while the parameters move."""
+
+    problem: Problem
+    tolerance: float
+    response: Inputs
+    parents: Inputs
+    response_pivots: Ints
+    name: ClassVar[str] = "semidense"
+    least_cost: ClassVar[float] = 0.0
+
+    @classmethod
+    def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Engine:
+        """Build the engine with pivots chosen at `start`; the dense one where that takes too many."""
+        response, parents = inputs_of(problem, np.arange(problem.n))
+        return cls(problem, tolerance, response, parents, np.empty(0, dtype=np.int64))._repivoted(start)
+
+    @staticmethod
+    def cost(problem: Problem, start: Parameters, tolerance: float) -> float:
+        """Floating-point operations of one evaluation, roughly."""
+        return 1.3 * problem.n**3 + 300.0 * problem.n**2
+
+    @staticmethod
+    def memory(problem: Problem, start: Parameters) -> float:
+        """Bytes held at the peak of one evaluation."""
+        return 8.0 * problem.n**2 * 4
+
+    @property
+    def n(self) -> int:
+        """Rows of the table."""
+        return self.problem.n
+
+    def adapted(self, parameters: Parameters) -> Engine:
+        """Return itself if its pivots still capture K_X at these parameters, or choose new ones."""
+        s_x = np.array([parameters.response_bandwidth])
+        captured = self.response.basis(s_x, self.response_pivots).captured()
+        if self.n - captured.sum() > LACK_SLACK * lack_of_response(parameters, self.tolerance):
+            return self._repivoted(parameters)
+        return self
+
+    def _repivoted(self, parameters: Parameters, strictness: float = 1.0) -> Engine:
+        s_x, most = np.array([parameters.response_bandwidth]), max(int(MOST_SHARE * self.n), 2)
+        pivots = self.response.pivots(s_x, lack_of_response(parameters, self.tolerance) / strictness, most).rows
+        return DenseEngine(self.problem) if len(pivots) >= most else replace(self, response_pivots=pivots)
+
+    def evaluate(self, parameters: Parameters) -> Evaluation:
+        """Return L and its gradient."""
+        n, noise2 = self.n, parameters.noise**2
+        X = self.response.basis(np.array([parameters.response_bandwidth]), self.response_pivots)
+        K_nm = X.kernel(slice(None))
+        U = X.features(K_nm)
+        K_t, factor = self._factored(parameters)
+        Z = factor.solve(U)
+        W, T = U.T @ U, U.T @ Z
+        ZW = Z @ W
+        # D has a zero diagonal, so the strict lower triangle of K_t^-1, doubled, stands for all of it.
+        K_inverse = factor.lower_inverse()
+        trace = 0.5 * (float(np.vdot(ZW, Z)) - n * float(np.trace(K_inverse)))
+        M = ZW @ (0.5 * Z.T)
+        K_inverse *= n
+        M -= K_inverse
+        M *= K_t
+        d_parents = weighted_squared_distances(M, self.parents.points, self.parents.points)
+        left, right = W @ X.inverse, T @ X.inverse
+        E = K_nm * cdist(self.response.points, X.at, "sqeuclidean")
+        d_response = X.distance_sums(0.5 * X.inverse.T @ (T @ left + W @ right) * X.K_mm, None)
+        d_response -= np.vdot(ZW @ X.inverse + U @ right, E)
+        fit = float(np.vdot(T, W))
+        return Evaluation(
+            value=-0.5 * fit - 0.5 * n * factor.log_determinant - 0.5 * n * n * LOG_2PI,
+            response_bandwidth=float(d_response[0]) / parameters.response_bandwidth**2,
+            bandwidths=self.parents.by_variable(d_parents, len(parameters.bandwidths)) / parameters.bandwidths**2,
+            noise=2.0 * noise2 * trace,
+        )
+
+    def _factored(self, parameters: Parameters) -> tuple[Floats, Cholesky]:
+        """Return K_t and its factor."""
+        scaled = self.parents.scaled(parameters.bandwidths, self.parents.points)
+        K_t: Floats = cdist(scaled, scaled, "sqeuclidean")
+        K_t *= -0.5
+        np.exp(K_t, out=K_t)
+        diagonal = np.einsum("ii->i", K_t)  # a view
+        diagonal += parameters.noise**2
+        return K_t, Cholesky.of(K_t.T, "the kernel matrix of the parents with its noise")
+
+    def certified(self, parameters: Parameters) -> tuple[float, float]:
+        """Return the best estimate of the exact L at these parameters, and how far off it may be.
+
+        The bound is that of `LowRankEngine.certified` with nothing lacking in K_PA.
+        """
+        _, factor = self._factored(parameters)
+        engine: Engine = self
+        for strictness in STRICTNESS:
+            assert isinstance(engine, SemidenseEngine)
+            value, bound = engine._bounded(parameters, factor)
+            if bound <= self.tolerance * self.n:
+                break
+            engine = self._repivoted(parameters, strictness)
+            if not isinstance(engine, SemidenseEngine):
+                return engine.certified(parameters)
+        return value, bound
+
+    def _bounded(self, parameters: Parameters, factor: Cholesky) -> tuple[float, float]:
+        n = self.n
+        X = self.response.basis(np.array([parameters.response_bandwidth]), self.response_pivots)
+        U = X.features(X.kernel(slice(None)))
+        Z = factor.solve(U)
+        W = U.T @ U
+        q, tau = float(np.vdot(U.T @ Z, W)), max(n - float(np.trace(W)), 0.0)
+        R: Floats = np.asarray(np.linalg.qr(np.hstack([Z, U]), mode="r"))
+        above, below = response_error(R, tau, q, 0.0, parameters.noise**2)
+        return -0.5 * q - 0.5 * n * factor.log_determinant - 0.5 * n * n * LOG_2PI, max(above, below)
+
+    def residuals(self, parameters: Parameters) -> Floats:
+        """Return K_X - K_PA K_t^-1 K_X."""
+        return DenseEngine(self.problem).residuals(parameters)
+
+
+def lack_of_response(parameters: Parameters, tolerance: float) -> float:
+    """Return how much of the trace of K_X its pivots may miss.
+
+    A residual of K_X is amplified by K_t^-1 on both sides, so it must be smaller than that of K_PA.
+    """
+    return 0.05 * parameters.noise**2 * tolerance
+
+
+def response_error(R: Floats, tau: float, q: float, t: float, noise2: float) -> tuple[float, float]:
+    """Return by how much L~ can exceed L and fall short of it through what is missing of K_X (and t of K_PA).
+
+    Args:
+        R: the triangular factor of (Z, U): (Z U' + U Z')/2 has the eigenvalues of a 2r x 2r matrix made of it.
+        tau: the trace missing of K_X.
+        q: tr(T W).
+        t: what K_PA lacks, as in `LowRankEngine.certified`.
+        noise2: s_e^2.
+    """
+    r = R.shape[1] // 2
+    half = R[:, :r] @ R[:, r:].T
+    values = np.linalg.eigvalsh(0.5 * (half + half.T))
+    low, high = min(float(values[0]), 0.0), max(float(values[-1]), 0.0)
+    above = (2.0 * tau * high + tau**2 / noise2) / 2.0
+    below = (q - max(q + tau * low, 0.0) ** 2 / (q + t)) / 2.0
+    return above, below

@@ -1,0 +1,178 @@
+"""Where a fit begins, and on which rows it climbs.
+
+* On few rows, or where equal rows are counted (then fewer rows are no cheaper), L-BFGS-B follows every start on
+  all rows.
+* Otherwise the starts are followed on `EXPLORE_ROWS` evenly spaced rows, and the best places found are refined
+  on all rows by a few quasi-Newton steps, with the curvature of the few rows to begin with. With very many rows
+  there are levels between, because a place found on a hundred rows is a long way from the best on a million.
+* A fit with a precursor (the fit without one of its parents) begins at the precursor's optimum. It was found
+  on all rows, so it is not followed on few; what the few rows are asked is whether cold starts lead to a better
+  place there than the precursor does, and if so that place is refined as well.
+* A parent at the upper bound of its bandwidth is next to switched off, and the likelihood is flat there: what a
+  hundred rows switch off, a thousand may not. So refining begins with such parents at half of that bound.
+
+All of this follows from the data, never from what was computed before.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from kerncause.regression import Parameters
+from kerncause.scores.optimise import Ascent, Layout, Objective, ascend, curvature, refine
+
+Floats = npt.NDArray[np.float64]
+
+START_SCALES = (1.0, 0.2, 0.5, 0.1, 2.0)
+DISAGREEMENT = 0.01
+EXPLORE_ROWS = 100
+# Without a precursor and with one bandwidth for all, or one start, exploring means following it almost to the end.
+SAMPLE_ROWS = 1000
+SAMPLE_ABOVE = 2000
+# Levels between the few rows and all: from this many rows, by this factor, up to a quarter of all.
+FIRST_LEVEL = 1000
+LEVEL_FACTOR = 20
+LARGEST_LEVEL = 0.25
+# Nats: a cold start must be this much better than the precursor; places this close are both refined.
+BETTER = 0.1
+CLOSE = 5.0
+APART = 0.1
+# How many nats refining may leave: on the way, and at the end in units of the tolerance.
+ENOUGH_ON_THE_WAY = 0.05
+ENOUGH = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One fit to be made on some rows.
+
+    Attributes:
+        layout: how its parameters lie in a vector.
+        heuristic: the parameters it begins from if nothing better is known.
+        n: rows.
+        objective_at: gives the objective with an engine that is good at some parameters.
+        on_fewer: gives the task on fewer rows, or None where those are no cheaper or pose another problem.
+    """
+
+    layout: Layout
+    heuristic: Parameters
+    n: int
+    objective_at: Callable[[Parameters], Objective]
+    on_fewer: Callable[[int], "Task | None"]
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The objective at the heuristic, for starts anywhere."""
+        return self.objective_at(self.heuristic)
+
+    def near(self, theta: Floats) -> Objective:
+        """Return the objective with an engine made for this place."""
+        return self.objective_at(self.layout.unpacked(theta))
+
+    def levels(self) -> Iterator["Task"]:
+        """Iterate over tasks on more and more rows, this one last."""
+        rows = FIRST_LEVEL
+        while rows < LARGEST_LEVEL * self.n:
+            level = self.on_fewer(rows)
+            if level is not None:
+                yield level
+            rows *= LEVEL_FACTOR
+        yield self
+
+
+@dataclass(frozen=True, eq=False)
+class Precursor:
+    """The optimum of the same fit without one of its parents.
+
+    Attributes:
+        off: its parameters with the new parent next to switched off.
+        short: the same with the new parent at a fraction of its heuristic.
+    """
+
+    off: Parameters
+    short: Parameters
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """The best end, and whether starts ended apart on the rows where they were tried."""
+
+    best: Ascent
+    starts_disagree: bool
+
+
+def climb(task: Task, starts: int, tolerance: float, precursor: Precursor | None, is_staged: bool) -> Climb:
+    """Maximise an objective.
+
+    Args:
+        task: on all rows.
+        starts: how many cold starts there are.
+        tolerance: nats; refining goes on until little of it is missing.
+        precursor: where to begin, if there is one.
+        is_staged: whether fits of this kind have precursors.
+    """
+    few = task.on_fewer(EXPLORE_ROWS) if is_staged else None
+    if not is_staged and task.n > SAMPLE_ABOVE:
+        few = task.on_fewer(SAMPLE_ROWS)
+    if few is None:
+        thetas = _cold(task, starts) if precursor is None else [_at(task, precursor.off), _at(task, precursor.short)]
+        runs = [ascend(task.objective, theta) for theta in thetas]
+        best = max(runs, key=_value)
+        return Climb(replace(best, evaluations=sum(run.evaluations for run in runs)), _disagree(runs))
+    places, disagree = _explored(few, starts, precursor)
+    for level in task.levels():
+        enough = ENOUGH * tolerance if level is task else ENOUGH_ON_THE_WAY
+        ends = [refine(level.near(theta), theta, H, enough) for theta, H in places]
+        tops = _distinct(ends)
+        places = [(end.theta, end.curvature) for end in tops]
+    return Climb(replace(tops[0], evaluations=sum(end.evaluations for end in ends)), disagree)
+
+
+def _explored(few: Task, starts: int, precursor: Precursor | None) -> tuple[list[tuple[Floats, Floats]], bool]:
+    """Follow the starts on few rows; return the places to refine with their curvature, and whether starts disagreed.
+
+    The curvature is that of the top reached on the few rows: away from a top it is of another kind.
+    """
+    runs = [ascend(few.objective, theta, roughly=True) for theta in _cold(few, starts)]
+    if precursor is None:
+        places = [(run.theta, run.theta) for run in _distinct(runs)]
+    else:
+        beside = _at(few, precursor.off)
+        there = ascend(few.objective, beside, roughly=True)
+        best = max(runs, key=_value)
+        places = [(beside, there.theta)]
+        if best.value > there.value + BETTER:
+            places.append((best.theta, best.theta))
+    on = few.layout.switched_on
+    return [(on(place), curvature(few.near(on(top)), on(top))) for place, top in places], _disagree(runs)
+
+
+def _cold(task: Task, starts: int) -> list[Floats]:
+    return [task.layout.start(task.heuristic, scale) for scale in START_SCALES[:starts]]
+
+
+def _at(task: Task, place: Parameters) -> Floats:
+    return task.layout.start(place, 1.0)
+
+
+def _distinct(runs: Sequence[Ascent]) -> list[Ascent]:
+    """Return the best end, and those close to it in value that are at other places; the best first."""
+    ranked = sorted(runs, key=lambda run: -run.value)
+    kept: list[Ascent] = []
+    for run in ranked:
+        elsewhere = all(np.abs(run.theta - other.theta).max() > APART for other in kept)
+        if run.value > ranked[0].value - CLOSE and elsewhere:
+            kept.append(run)
+    return kept
+
+
+def _disagree(runs: Sequence[Ascent]) -> bool:
+    values = [run.value for run in runs]
+    return max(values) - min(values) > DISAGREEMENT
+
+
+def _value(run: Ascent) -> float:
+    return run.value
