@@ -226,12 +226,33 @@ def test_no_square_array_is_ever_made():
     assert peak < 8 * n * n / 4
 
 
+def kernel_of(K):
+    return lambda left, right: K[:, right] if left is None else K[np.ix_(left, right)]
+
+
+def test_pivots_chosen_in_blocks_are_nearly_as_few(monkeypatch):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(600, 3))
+    K = np.exp(-0.5 * ((x[:, None] - x[None]) ** 2).sum(-1))
+    weights = rng.integers(1, 4, 600).astype(float)
+    blocks = pivoted_cholesky(np.ones(600), kernel_of(K), 1e-3, 500, weights)
+    monkeypatch.setattr("kerncause.linalg.LARGEST_BLOCK", 1)
+    singles = pivoted_cholesky(np.ones(600), kernel_of(K), 1e-3, 500, weights)
+    assert len(singles.rows) > 100
+    assert len(blocks.rows) <= 1.1 * len(singles.rows)
+    assert len(set(blocks.rows.tolist())) == len(blocks.rows)
+    for found in (blocks, singles):
+        left = K - K[:, found.rows] @ np.linalg.solve(K[np.ix_(found.rows, found.rows)], K[found.rows])
+        assert found.traces[-1] == pytest.approx(weights @ np.diag(left), abs=1e-6)
+        assert found.traces[-1] <= 1e-3 < found.traces[-2]
+
+
 def test_pivots_bring_the_trace_down():
     rng = np.random.default_rng(2)
     x = rng.normal(size=200)
     K = np.exp(-0.5 * np.subtract.outer(x, x) ** 2)
     weights = rng.integers(1, 4, 200).astype(float)
-    pivots = pivoted_cholesky(np.ones(200), lambda i: K[:, i], 1e-6, 50, weights)
+    pivots = pivoted_cholesky(np.ones(200), kernel_of(K), 1e-6, 50, weights)
     for j in (1, 3, len(pivots.rows)):
         rows = pivots.rows[:j]
         left = K - K[:, rows] @ np.linalg.solve(K[np.ix_(rows, rows)], K[rows])

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
+from kerncause.errors import ComputationError
 from kerncause.linalg import Cholesky, Pivots, pivoted_cholesky, shifted
 from kerncause.regression.base import Problem
 from kerncause.regression.compressed import joint_rows
@@ -29,6 +30,8 @@ Ints = npt.NDArray[np.int64]
 # Added to the diagonal of K_mm: pivots chosen at a short bandwidth make it singular at a long one. A constant
 # keeps L smooth in the parameters, and V V' stays below K, so the certificate holds.
 JITTER = 1e-10
+# Too much for a certificate, which is not moved away from where its pivots were chosen; raised if it must be.
+LEAST_JITTER = 1e-13
 
 # Pivots are looked for among this many rows, then among those that these capture worst as well.
 SELECT_ROWS = 4000
@@ -124,12 +127,17 @@ class Inputs:
         for start in range(0, len(self.points), CHUNK_ROWS):
             yield slice(start, min(start + CHUNK_ROWS, len(self.points)))
 
-    def basis(self, bandwidths: Floats, pivots: Ints) -> Basis:
+    def basis(self, bandwidths: Floats, pivots: Ints, jitter: float = JITTER) -> Basis:
         """Prepare to project the kernel on some rows."""
         at = self.points[pivots]
         scaled = self.scaled(bandwidths, at)
         K_mm = np.exp(-0.5 * cdist(scaled, scaled, "sqeuclidean"))
-        lower = Cholesky.of(shifted(K_mm, JITTER), "the kernel matrix of the pivots")
+        try:
+            lower = Cholesky.of(shifted(K_mm, jitter), "the kernel matrix of the pivots")
+        except ComputationError:
+            if jitter >= JITTER:
+                raise
+            return self.basis(bandwidths, pivots, 10.0 * jitter)
         return Basis(self, bandwidths, at, K_mm, lower.inverse_lower())
 
     def pivots(self, bandwidths: Floats, tolerance: float, most: int) -> Pivots:
@@ -137,31 +145,41 @@ class Inputs:
 
         Of many rows only some are looked at, and then those as well that turn out to be captured worst.
         """
-        N = len(self.points)
+        N, weights = len(self.points), self.root_weights**2
         if N <= SELECT_ROWS:
-            return self._pivots_among(np.arange(N), bandwidths, tolerance, most)
-        among = np.linspace(0, N - 1, SELECT_ROWS).astype(np.int64)
-        weights = self.root_weights**2
+            return self._pivots_among(np.arange(N), weights, bandwidths, tolerance, most)
+        even = np.linspace(0, N - 1, SELECT_ROWS).astype(np.int64)
+        standing_for = weights[even] * (weights.sum() / weights[even].sum())
+        # Rows far out are captured worst: look at them from the beginning.
+        badly = np.square(self.scaled(bandwidths, self.points)).sum(axis=1)
+        found = Pivots(even[:0], np.array([np.inf]))
         for _ in range(SELECTIONS):
-            found = self._pivots_among(among, bandwidths, SELECTION_MARGIN * tolerance, most)
-            missed = weights * np.maximum(1.0 - self.basis(bandwidths, found.rows).captured(), 0.0)
-            if missed.sum() <= tolerance or len(found.rows) >= most:
+            worst = np.argpartition(-badly, WORST_ROWS)[:WORST_ROWS]
+            even, standing_for = _joined(even, standing_for, worst, weights[worst])
+            before = len(found.rows)
+            found = self._pivots_among(even, standing_for, bandwidths, SELECTION_MARGIN * tolerance, most)
+            badly = weights * np.maximum(1.0 - self.basis(bandwidths, found.rows, LEAST_JITTER).captured(), 0.0)
+            if badly.sum() <= tolerance or not before < len(found.rows) < most:
                 break
-            among = np.union1d(among, np.argpartition(-missed, WORST_ROWS)[:WORST_ROWS])
         return found
 
-    def _pivots_among(self, rows: Ints, bandwidths: Floats, tolerance: float, most: int) -> Pivots:
-        """Choose pivots among some rows, each standing for its share of all."""
+    def _pivots_among(self, rows: Ints, weights: Floats, bandwidths: Floats, tolerance: float, most: int) -> Pivots:
+        """Choose pivots among some rows that stand for all."""
         scaled = self.scaled(bandwidths, self.points[rows])
-        weights = self.root_weights[rows] ** 2
-        weights *= (self.root_weights**2).sum() / weights.sum()
 
-        def column(i: int) -> Floats:
-            distances: Floats = cdist(scaled, scaled[i : i + 1], "sqeuclidean")[:, 0]
-            return np.exp(-0.5 * distances)
+        def kernel(left: Ints | None, right: Ints) -> Floats:
+            distances: Floats = cdist(scaled if left is None else scaled[left], scaled[right], "sqeuclidean")
+            distances *= -0.5
+            return np.exp(distances, out=distances)
 
-        found = pivoted_cholesky(np.ones(len(rows)), column, tolerance, most, weights)
+        found = pivoted_cholesky(np.ones(len(rows)), kernel, tolerance, most, weights)
         return Pivots(rows[found.rows], found.traces)
+
+
+def _joined(rows: Ints, weights: Floats, more: Ints, their_weights: Floats) -> tuple[Ints, Floats]:
+    """Add rows that are not there yet."""
+    new = ~np.isin(more, rows)
+    return np.concatenate([rows, more[new]]), np.concatenate([weights, their_weights[new]])
 
 
 def inputs_of(problem: Problem, rows: Ints | None = None) -> tuple[Inputs, Inputs]:

@@ -30,7 +30,7 @@ from kerncause.linalg import Cholesky, shifted
 from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, Problem
 from kerncause.regression.compressed import joint_row_count
 from kerncause.regression.exact import exact_engine
-from kerncause.regression.factors import Basis, Inputs, inputs_of
+from kerncause.regression.factors import JITTER, LEAST_JITTER, Basis, Inputs, inputs_of
 from kerncause.regression.semidense import lack_of_response, response_error
 
 Floats = npt.NDArray[np.float64]
@@ -54,7 +54,9 @@ ASCENT_SHARE = 0.5
 LACK_SLACK = 30.0
 # The certificate's t adds up n roots before it squares, so its further pivots must miss n times less. Tried in
 # turn: how much of the ascent's share the first pivots may miss, and n times how much of that the further ones.
-STRICTNESS = ((1.0, 3.0), (0.2, 0.3), (0.04, 0.03))
+STRICTNESS = ((0.5, 1.0), (0.1, 0.1), (0.02, 0.01))
+# Of very many rows the first pivots must miss less as well.
+STRICTER_ABOVE = 10_000
 # Choosing that many pivots and bounding, in operations per row and squared pivot.
 COST_OF_BOUND = 40.0
 
@@ -168,11 +170,11 @@ class LowRankEngine:
             self.n - weights @ basis.captured() > LACK_SLACK * lack for basis, lack in zip((X, P), allowed, strict=True)
         )
 
-    def _bases(self, parameters: Parameters) -> tuple[Basis, Basis]:
+    def _bases(self, parameters: Parameters, jitter: float = JITTER) -> tuple[Basis, Basis]:
         s_x = np.array([parameters.response_bandwidth])
         return (
-            self.response.basis(s_x, self.response_pivots),
-            self.parents.basis(parameters.bandwidths, self.parent_pivots),
+            self.response.basis(s_x, self.response_pivots, jitter),
+            self.parents.basis(parameters.bandwidths, self.parent_pivots, jitter),
         )
 
     def _repivoted(self, parameters: Parameters) -> Engine:
@@ -238,6 +240,7 @@ class LowRankEngine:
             return exact_engine(self.problem, parameters, self.tolerance).certified(parameters)
         most, lack = most_pivots(n, len(self.parents.points)), _lack_of_parents(parameters, self.tolerance)
         for share, further in STRICTNESS:
+            share *= min(1.0, STRICTER_ABOVE / n)
             pivots = self.parents.pivots(parameters.bandwidths, lack * share * further / n, most)
             if n <= EXACT_UP_TO and len(pivots.rows) >= most:
                 break
@@ -256,7 +259,7 @@ class LowRankEngine:
         """Return L with all pivots and its bound, the first m of the parents' pivots being V, the rest V2."""
         n, noise2 = self.n, parameters.noise**2
         weights = self.response.root_weights**2
-        X, P = self._bases(parameters)
+        X, P = self._bases(parameters, LEAST_JITTER)
         chunks = _chunks(X, P)
         VtV, VtU, W = _grams(chunks())
         coarse = Solved.of(VtV[:m, :m], VtU[:m], W, noise2, n)

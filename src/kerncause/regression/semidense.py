@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 from kerncause.linalg import Cholesky
 from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, Problem
 from kerncause.regression.dense import DenseEngine
-from kerncause.regression.factors import Inputs, inputs_of, weighted_squared_distances
+from kerncause.regression.factors import LEAST_JITTER, Inputs, inputs_of, weighted_squared_distances
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -136,7 +136,7 @@ class SemidenseEngine:
 
     def _bounded(self, parameters: Parameters, factor: Cholesky) -> tuple[float, float]:
         n = self.n
-        X = self.response.basis(np.array([parameters.response_bandwidth]), self.response_pivots)
+        X = self.response.basis(np.array([parameters.response_bandwidth]), self.response_pivots, LEAST_JITTER)
         U = X.features(X.kernel(slice(None)))
         Z = factor.solve(U)
         W = U.T @ U

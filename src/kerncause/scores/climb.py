@@ -34,7 +34,7 @@ SAMPLE_ROWS = 1000
 SAMPLE_ABOVE = 2000
 # Levels between the few rows and all: from this many rows, by this factor, up to a quarter of all.
 FIRST_LEVEL = 1000
-LEVEL_FACTOR = 20
+LEVEL_FACTOR = 8
 LARGEST_LEVEL = 0.25
 # Nats: a cold start must be this much better than the precursor; places this close are both refined.
 BETTER = 0.1
@@ -127,7 +127,8 @@ def climb(task: Task, starts: int, tolerance: float, precursor: Precursor | None
         enough = ENOUGH * tolerance if level is task else ENOUGH_ON_THE_WAY
         ends = [refine(level.near(theta), theta, H, enough) for theta, H in places]
         tops = _distinct(ends)
-        places = [(end.theta, end.curvature) for end in tops]
+        if level is not task:
+            places = [(top.theta, curvature(top.objective, top.theta)) for top in tops]
     return Climb(replace(tops[0], evaluations=sum(end.evaluations for end in ends)), disagree)
 
 

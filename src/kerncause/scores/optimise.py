@@ -193,12 +193,15 @@ def refine(objective: Objective, theta: Floats, curvature: Floats, enough: float
 
 
 def _with_good_engines(climb: Callable[[Objective, Floats], Ascent], objective: Objective, theta: Floats) -> Ascent:
+    """Climb; as long as the end needs another engine than the start, go on with that."""
     evaluations = 0
+    good = objective.adapted(theta)
     for _ in range(MOST_ENGINES):
-        objective = objective.adapted(theta)
+        objective = good
         found = climb(objective, theta)
         evaluations, theta = evaluations + found.evaluations, found.theta
-        if objective.adapted(theta) is objective:
+        good = objective.adapted(theta)
+        if good is objective:
             break
     return replace(found, evaluations=evaluations)
 
