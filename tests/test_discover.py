@@ -1,10 +1,5 @@
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 
 import networkx as nx
 import numpy as np
@@ -14,8 +9,7 @@ import pytest
 import kerncause
 from kerncause import ComputationError, Dataset, DataWarning, LearnedKernelScore, OptionError, discover, networks
 from kerncause.metrics import skeleton_accuracy
-from kerncause.parallel import batches, worker_count
-from kerncause.scores import Comparison, Ledger, Query
+from kerncause.scores import Comparison, Ledger
 
 
 def mixed_frame(n=150, seed=1):
@@ -316,52 +310,6 @@ def test_a_failure_while_writing_leaves_the_old_result(tmp_path, mixed, monkeypa
     with pytest.raises(kerncause.KerncauseError, match="No space left"):
         mixed.save(tmp_path)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
-
-
-class DyingScore:
-    variables = ("a", "b", "c")
-
-    def __init__(self, main):
-        self._main = main
-
-    def local_score(self, target, parents):
-        if os.getpid() != self._main and parents:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return 0.0
-
-
-def test_a_worker_that_dies_is_an_error_not_a_hang():
-    score = DyingScore(os.getpid())
-    with pytest.raises(ComputationError, match="a worker process died"), batches(score, 2) as batch:
-        list(batch([Query(t, frozenset({p})) for t, p in ("ab", "bc", "ca")]))
-
-
-def test_workers_default_to_the_cores_we_may_use():
-    assert worker_count(None) >= 1
-    assert worker_count(3) == 3
-
-
-SCRIPT = """
-import kerncause
-frame = kerncause.networks.load("sachs").sample(2000, seed=1)
-print("started", flush=True)
-kerncause.discover(frame, workers=2)
-"""
-
-
-def test_ctrl_c_stops_the_workers_too():
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
-    process.stdout.readline()
-    time.sleep(1.5)
-    os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
-    assert b"KeyboardInterrupt" in errors
-    assert process.returncode != 0
-    time.sleep(0.5)
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
 
 
 def test_a_watcher_sees_the_search_go_on():

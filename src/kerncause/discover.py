@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,7 @@ def discover(
     seed: int = 0,
     workers: int | None = None,
     *,
+    executor: Executor | None = None,
     kinds: Mapping[str, str] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     levels: Mapping[str, Sequence[str]] | None = None,
@@ -83,6 +85,7 @@ def discover(
         preset: `paper` for the setting of Wang et al. (2024).
         seed: recorded with the result; `learned` with `ges` draws no random numbers.
         workers: processes to score candidates with; None means one per core. The result is the same.
+        executor: any `concurrent.futures.Executor` to score candidates on instead; it is not shut down.
         kinds: see `Dataset.from_frame`, as for `groups`, `levels`, `missing`, `na_values` and `drop`.
         groups: columns that make up one vector variable.
         levels: the order of ordinal values.
@@ -97,6 +100,8 @@ def discover(
     """
     started = time.perf_counter()
     check_choices(score, search, preset, workers)
+    if executor is not None and not isinstance(executor, Executor):
+        raise OptionError(f"executor is a {type(executor).__name__}: give a concurrent.futures.Executor, or workers")
     table = _dataset(
         data,
         {
@@ -119,12 +124,12 @@ def discover(
         "search": search,
         "preset": preset,
         "seed": seed,
-        "workers": worker_count(workers),
+        "workers": worker_count(workers) if executor is None else type(executor).__name__,
         "score_options": dict(getattr(chosen, "options", options.score)),
         "search_options": dict(options.search),
         "table": table.options.as_json(),
     }
-    with batches(chosen, workers) as batch:
+    with batches(chosen, workers, executor) as batch:
         told = _Told(watch, started)
         ledger = Ledger(chosen, batch, told.score)
         outcome = run(ledger, watch=told.step, **options.search)

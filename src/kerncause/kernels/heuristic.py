@@ -25,10 +25,10 @@ _known: "WeakKeyDictionary[Points, float]" = WeakKeyDictionary()
 def median_heuristic(points: Points) -> float:
     """Return 2 x the median of the positive distances between rows.
 
-    Positive, because a binary column split 80/20 has median distance 0. Up to 2,000 distinct values, and for
-    a single column of any length, over all pairs; longer vectors use 2,000 evenly spaced rows of the
-    canonical order, so that the answer does not depend on the order of the table. Points cannot change, so
-    each set of them is measured once.
+    Positive, because a binary column split 80/20 has median distance 0. Up to 2,000 distinct values over all
+    pairs; of more, 2,000 evenly spaced order statistics of a single column, or 2,000 evenly spaced rows of the
+    canonical order of a vector, so that the answer does not depend on the order of the table. Points cannot
+    change, so each set of them is measured once.
     """
     if points not in _known:
         _known[points] = _measured(points)
@@ -39,11 +39,12 @@ def _measured(points: Points) -> float:
     distinct, counts = points.distinct, points.counts
     if len(distinct) < 2:
         return CONSTANT
-    if len(distinct) > LINE_POINTS and distinct.shape[1] == 1:
-        return 2.0 * _median_of_many(distinct[:, 0], counts)
     if len(distinct) > MOST_POINTS:
         rows = np.linspace(0, len(points.values) - 1, MOST_POINTS).astype(np.int64)
-        distinct, counts = np.unique(points.values[rows], axis=0, return_counts=True)
+        values = points.values[rows] if distinct.shape[1] > 1 else np.repeat(distinct, counts, axis=0)[rows]
+        distinct, counts = np.unique(values, axis=0, return_counts=True)
+    if len(distinct) > LINE_POINTS and distinct.shape[1] == 1:
+        return 2.0 * _median_of_many(distinct[:, 0], counts)
     above = np.triu_indices(len(distinct), 1)
     squared = squared_distances(distinct)[above]
     return 2.0 * float(np.sqrt(_weighted_median(squared, (counts[above[0]] * counts[above[1]]))))

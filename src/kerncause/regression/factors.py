@@ -13,7 +13,7 @@ each contracted over the whole matrix as if its entries were independent. K o D_
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,9 @@ LEAST_JITTER = 1e-13
 SELECT_ROWS = 4000
 WORST_ROWS = 500
 SELECTIONS = 4
+# Which those are is seen on so many rows; it is looked for again while that still adds pivots.
+CHECK_ROWS = 50_000
+WORTHWHILE = 1.02
 # Pivots chosen on some rows are held to a little more, for the rows they were not chosen on.
 SELECTION_MARGIN = 0.7
 
@@ -77,13 +80,18 @@ class Basis:
         V: Floats = K_nm @ self.inverse.T
         return V
 
-    def captured(self) -> Floats:
-        """Return the diagonal of V V' without the weights, (N,)."""
-        parts = []
-        for rows in self.inputs.chunks():
-            V = self.features(self.kernel(rows))
+    def captured(self, rows: Ints | None = None) -> Floats:
+        """Return the diagonal of V V' without the weights, on some rows or all."""
+        inputs = (
+            self.inputs
+            if rows is None
+            else replace(self.inputs, points=self.inputs.points[rows], root_weights=self.inputs.root_weights[rows])
+        )
+        basis, parts = replace(self, inputs=inputs), []
+        for piece in inputs.chunks():
+            V = basis.features(basis.kernel(piece))
             parts.append(np.einsum("ij,ij->i", V, V))
-        return np.concatenate(parts) / self.inputs.root_weights**2
+        return np.concatenate(parts) / inputs.root_weights**2
 
     def distance_sums(self, M: Floats, rows: slice | None) -> Floats:
         """Return sum(M o D_k), (k,), D_k the squared distances of rows (None: of pivots) to the pivots."""
@@ -148,20 +156,29 @@ class Inputs:
         N, weights = len(self.points), self.root_weights**2
         if N <= SELECT_ROWS:
             return self._pivots_among(np.arange(N), weights, bandwidths, tolerance, most)
-        even = np.linspace(0, N - 1, SELECT_ROWS).astype(np.int64)
-        standing_for = weights[even] * (weights.sum() / weights[even].sum())
         # Rows far out are captured worst: look at them from the beginning.
-        badly = np.square(self.scaled(bandwidths, self.points)).sum(axis=1)
-        found = Pivots(even[:0], np.array([np.inf]))
+        distance = np.square(self.scaled(bandwidths, self.points)).sum(axis=1)
+        far_out = np.argpartition(-distance, WORST_ROWS)[:WORST_ROWS]
+        among, standing_for = _joined(*self._even(SELECT_ROWS), far_out, weights[far_out])
+        checked, counting = self._even(min(CHECK_ROWS, N))
+        found = Pivots(among[:0], np.array([np.inf]))
         for _ in range(SELECTIONS):
-            worst = np.argpartition(-badly, WORST_ROWS)[:WORST_ROWS]
-            even, standing_for = _joined(even, standing_for, worst, weights[worst])
             before = len(found.rows)
-            found = self._pivots_among(even, standing_for, bandwidths, SELECTION_MARGIN * tolerance, most)
-            badly = weights * np.maximum(1.0 - self.basis(bandwidths, found.rows, LEAST_JITTER).captured(), 0.0)
-            if badly.sum() <= tolerance or not before < len(found.rows) < most:
+            found = self._pivots_among(among, standing_for, bandwidths, SELECTION_MARGIN * tolerance, most)
+            basis = self.basis(bandwidths, found.rows, LEAST_JITTER)
+            missed = counting * np.maximum(1.0 - basis.captured(checked), 0.0)
+            if missed.sum() <= tolerance or not WORTHWHILE * before < len(found.rows) < most:
                 break
+            worst = np.argpartition(-missed, WORST_ROWS)[:WORST_ROWS]
+            among, standing_for = _joined(among, standing_for, checked[worst], counting[worst])
         return found
+
+    def _even(self, count: int) -> tuple[Ints, Floats]:
+        """Return evenly spaced rows, and how many rows of the table each stands for."""
+        weights = self.root_weights**2
+        step = len(weights) / count
+        rows = (step * (np.arange(count) + 0.5)).astype(np.int64)
+        return rows, weights[rows] * (weights.sum() / weights[rows].sum())
 
     def _pivots_among(self, rows: Ints, weights: Floats, bandwidths: Floats, tolerance: float, most: int) -> Pivots:
         """Choose pivots among some rows that stand for all."""

@@ -54,7 +54,7 @@ ASCENT_SHARE = 0.5
 LACK_SLACK = 30.0
 # The certificate's t adds up n roots before it squares, so its further pivots must miss n times less. Tried in
 # turn: how much of the ascent's share the first pivots may miss, and n times how much of that the further ones.
-STRICTNESS = ((0.5, 1.0), (0.1, 0.1), (0.02, 0.01))
+STRICTNESS = ((0.5, 1.0), (0.05, 0.05))
 # Of very many rows the first pivots must miss less as well.
 STRICTER_ABOVE = 10_000
 # Choosing that many pivots and bounding, in operations per row and squared pivot.

@@ -62,6 +62,15 @@ class RowwiseScore(LocalScore, Protocol):
         ...
 
 
+@runtime_checkable
+class PreparedScore(LocalScore, Protocol):
+    """A score that can compute beforehand what every worker would need."""
+
+    def prepare(self) -> None:
+        """Compute it, before the score is handed out."""
+        ...
+
+
 @dataclass(frozen=True)
 class LocalFit:
     """A local score and the model behind it.

@@ -145,6 +145,11 @@ class LearnedKernelScore:
         """Return the score on the rows where all of `variables` have a value."""
         return LearnedKernelScore(self.data.complete_for(variables), **self._options)
 
+    def prepare(self) -> None:
+        """Group equal values of every variable, and measure where its bandwidth starts."""
+        for name in self.data.names:
+            median_heuristic(self.data.points(name))
+
     def local_score(self, target: str, parents: Collection[str] = ()) -> float:
         """Return the maximum of S/n."""
         return self.fit(target, parents).value

@@ -1,0 +1,158 @@
+"""Scores computed elsewhere: the same numbers, and an end to every run."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerncause import ComputationError, Dataset, LearnedKernelScore, OptionError, discover
+from kerncause.parallel import batches, read_mapped, worker_count, write_mapped
+from kerncause.scores import Query
+
+
+def frame(n=150):
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=n)
+    b = np.sin(2 * a) + 0.3 * rng.normal(size=n)
+    return pd.DataFrame({"a": a, "b": b, "c": np.tanh(b) + 0.3 * rng.normal(size=n), "level": rng.integers(0, 3, n)})
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return discover(frame(), workers=1)
+
+
+def same(result, other):
+    return result.graph == other.graph and result.edge_list == other.edge_list and result.fits == other.fits
+
+
+def test_any_executor_gives_what_one_process_gives(alone):
+    with ThreadPoolExecutor(2) as threads:
+        assert same(discover(frame(), executor=threads), alone)
+        assert threads.submit(int).result() == 0, "the executor is the caller's: it must not be shut down"
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as processes:
+        result = discover(frame(), executor=processes)
+    assert same(result, alone)
+    assert result.settings["workers"] == "ProcessPoolExecutor"
+    assert same(discover(frame(), workers=3), alone)
+
+
+def test_what_is_no_executor_is_refused():
+    with pytest.raises(OptionError, match="executor"):
+        discover(frame(), executor="processes")
+
+
+def test_the_table_is_mapped_not_copied(tmp_path):
+    score = LearnedKernelScore(Dataset.from_frame(frame()))
+    score.prepare()
+    write_mapped(score, tmp_path / "score")
+    read = read_mapped(tmp_path / "score")
+    for name in "abc":
+        values = read.data.points(name).values
+        np.testing.assert_array_equal(values, score.data.points(name).values)
+        assert not values.flags.owndata
+        assert not values.flags.writeable
+    assert read.fit("b", ["a"]) == score.fit("b", ["a"])
+    assert (tmp_path / "score").stat().st_size < (tmp_path / "score.buffers").stat().st_size
+
+
+class Unfit:
+    variables = ("a", "b", "c", "level")
+    hidden = None
+
+    def __init__(self):
+        self.local_score = lambda target, parents: 0.0
+
+
+def test_a_score_that_cannot_be_sent_says_so():
+    with ThreadPoolExecutor(1) as threads, pytest.raises(OptionError, match=r"cannot be sent .* workers=1"):
+        discover(frame(), score=Unfit(), executor=threads)
+
+
+class Mortal:
+    """Kills the worker it runs in: at first only, if there is a file to leave a mark in."""
+
+    variables = ("a", "b", "c")
+
+    def __init__(self, mark=None):
+        self._main, self._mark = os.getpid(), mark
+
+    def local_score(self, target, parents):
+        if os.getpid() != self._main and parents and not (self._mark and self._mark.exists()):
+            if self._mark:
+                self._mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return float(len(parents))
+
+
+QUERIES = [Query(t, frozenset({p})) for t, p in ("ab", "bc", "ca", "ba", "cb", "ac")]
+
+
+def test_a_worker_that_dies_is_replaced(tmp_path):
+    with batches(Mortal(tmp_path / "died"), 2) as batch:
+        answers = dict(batch(QUERIES))
+    assert {query: fit.value for query, fit in answers.items()} == dict.fromkeys(QUERIES, 1.0)
+    assert (tmp_path / "died").exists()
+
+
+def test_workers_that_keep_dying_are_an_error_not_a_hang():
+    with pytest.raises(ComputationError, match="a worker process died"), batches(Mortal(), 2) as batch:
+        list(batch(QUERIES))
+
+
+class Greedy:
+    variables = ("a", "b", "c")
+
+    def local_score(self, target, parents):
+        raise MemoryError
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_too_little_memory_is_an_error_with_the_cure(workers):
+    cure = r"not enough memory for the score of .* fewer workers"
+    with pytest.raises(ComputationError, match=cure), batches(Greedy(), workers) as batch:
+        list(batch(QUERIES))
+
+
+def test_workers_default_to_the_cores_we_may_use():
+    assert worker_count(None) >= 1
+    assert worker_count(3) == 3
+
+
+SCRIPT = """
+import time, kerncause, numpy
+
+class Slow:
+    variables = ("a", "b", "c")
+    def local_score(self, target, parents):
+        time.sleep(60 if parents else 0)
+        return 0.0
+
+print("started", flush=True)
+table = kerncause.Dataset.from_array(numpy.random.default_rng(0).normal(size=(9, 3)), names=list("abc"))
+kerncause.discover(table, score=Slow(), workers=2)
+"""
+
+
+def test_ctrl_c_stops_the_workers_in_the_middle_of_a_score():
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    process.stdout.readline()
+    time.sleep(1.5)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert b"KeyboardInterrupt" in errors, errors
+    assert process.returncode != 0
+    time.sleep(0.5)
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    assert not list(Path(os.environ.get("TMPDIR", "/tmp")).glob("kerncause-*/score.buffers"))
