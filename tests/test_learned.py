@@ -386,10 +386,12 @@ def test_median_heuristic_counts_positive_distances():
     assert median_heuristic(few) == 2 * 2.0
     many = np.random.default_rng(0).normal(size=(3000, 1))
     exact = np.median(np.abs(np.subtract.outer(many[:, 0], many[:, 0]))[np.triu_indices(3000, 1)])
-    assert median_heuristic(Points.of(many)) == pytest.approx(2 * exact, rel=1e-6)
+    assert median_heuristic(Points.of(many)) == pytest.approx(2 * exact, rel=5e-3)
+    pairs = np.abs(np.subtract.outer(many[:900, 0], many[:900, 0]))[np.triu_indices(900, 1)]
+    assert median_heuristic(Points.of(many[:900])) == pytest.approx(2 * np.median(pairs), rel=1e-5)
     ties = Points.of(np.round(many, 3))
     d = np.abs(np.subtract.outer(ties.values[:, 0], ties.values[:, 0]))[np.triu_indices(3000, 1)]
-    assert median_heuristic(ties) == pytest.approx(2 * np.median(d[d > 0]), rel=1e-3)
+    assert median_heuristic(ties) == pytest.approx(2 * np.median(d[d > 0]), rel=5e-3)
 
 
 def test_median_heuristic_of_long_vectors_ignores_the_order_of_rows():
