@@ -300,6 +300,53 @@ def test_residuals_of_too_many_rows_are_refused():
         score.residuals("x1")
 
 
+def counted_and_repeated(frame, monkeypatch, **options):
+    """The same table with equal rows counted, and with every row written out."""
+    counted = Dataset.from_frame(frame, **options).compact
+    monkeypatch.setattr("kerncause.data.dataset.WORTH_COUNTING", 0.0)
+    repeated = Dataset.from_frame(frame, **options).compact
+    assert counted.weights is not None
+    assert repeated.weights is None
+    return counted, repeated
+
+
+@pytest.mark.parametrize("engine", ["compressed", "lowrank", "semidense", "dense"])
+def test_equal_rows_may_be_counted(engine, monkeypatch):
+    rng = np.random.default_rng(5)
+    few = pd.DataFrame({"x": rng.normal(size=30), "y": rng.normal(size=30), "z": rng.integers(0, 4, 30)})
+    frame = few.iloc[rng.integers(0, 30, 240)]
+    counted, repeated = counted_and_repeated(frame, monkeypatch)
+    assert len(counted.values) <= 30
+    assert counted.n_rows == repeated.n_rows == 240
+    for name in "xyz":
+        a, b = counted.points(name), repeated.points(name)
+        assert a.n == b.n
+        np.testing.assert_array_equal(a.counts, b.counts)
+        assert a.squared_distance_sum == pytest.approx(b.squared_distance_sum)
+        assert median_heuristic(a) == pytest.approx(median_heuristic(b))
+    at = {"response_bandwidth": 1.1, "bandwidths": {"y": 0.8, "z": 1.5}, "noise": 0.3}
+    values = [LearnedKernelScore(data, engine=engine).evaluate("x", ["y", "z"], at) for data in (counted, repeated)]
+    assert values[0][0] == pytest.approx(values[1][0], abs=2e-4)
+    assert values[0][1].noise == pytest.approx(values[1][1].noise, abs=1e-2)
+    fits = [LearnedKernelScore(data, engine=engine).fit("x", ["y"]) for data in (counted, repeated)]
+    assert fits[0].rows == fits[1].rows == 240
+    assert fits[0].value == pytest.approx(fits[1].value, abs=0.02)
+
+
+def test_counted_rows_keep_their_gaps(monkeypatch):
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(rng.integers(0, 3, size=(300, 3)).astype(float), columns=list("abc"))
+    frame.loc[rng.random(300) < 0.3, "a"] = np.nan
+    counted, repeated = counted_and_repeated(frame, monkeypatch, missing="testwise")
+    for names in ({"b", "c"}, {"a", "b"}):
+        assert counted.complete_for(names).n_rows == repeated.complete_for(names).n_rows
+    fits = [LearnedKernelScore(data).fit("a", ["b"]) for data in (counted, repeated)]
+    assert fits[0].rows == fits[1].rows < 300
+    assert fits[0].value == pytest.approx(fits[1].value, abs=1e-6)
+    assert counted.thinned(50).n_rows == 50
+    assert counted.thinned(50).weights is None
+
+
 def nonlinear(n, seed):
     rng = np.random.default_rng([seed, 31])
     a = rng.normal(size=(n, 3))

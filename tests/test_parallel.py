@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -142,9 +141,13 @@ kerncause.discover(table, score=Slow(), workers=2)
 """
 
 
-def test_ctrl_c_stops_the_workers_in_the_middle_of_a_score():
+def test_ctrl_c_stops_the_workers_in_the_middle_of_a_score(tmp_path):
     process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        [sys.executable, "-c", SCRIPT],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     process.stdout.readline()
     time.sleep(1.5)
@@ -155,4 +158,4 @@ def test_ctrl_c_stops_the_workers_in_the_middle_of_a_score():
     time.sleep(0.5)
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
-    assert not list(Path(os.environ.get("TMPDIR", "/tmp")).glob("kerncause-*/score.buffers"))
+    assert not list(tmp_path.iterdir()), "temporary files are left behind"

@@ -2,7 +2,7 @@
 
 from kerncause.data.dataset import Dataset
 from kerncause.data.options import Missing, TableOptions
-from kerncause.data.points import Points
+from kerncause.data.points import Points, occurrences
 from kerncause.data.read import read_frame, read_table
 from kerncause.data.variable import Kind, Variable
 
@@ -13,6 +13,7 @@ __all__ = [
     "Points",
     "TableOptions",
     "Variable",
+    "occurrences",
     "read_frame",
     "read_table",
 ]

@@ -25,6 +25,9 @@ from kerncause.text import counted, listed, quoted
 FEW_SHARED_ROWS = 30
 # Relative to the largest value: below this, standardising would amplify rounding.
 SMALLEST_SPREAD = 1e-12
+# Equal rows are counted where that leaves at most this share of the rows.
+WORTH_COUNTING = 0.5
+
 _Number = TypeVar("_Number", bound=np.generic)
 
 
@@ -42,6 +45,7 @@ class Dataset:
         row_order: (n,) for each kept row its position in the user's table.
         options: how the table was read.
         notices: sentences about the table that a person should read (rows dropped, more columns than rows).
+        weights: (N,) how often each row occurs, if equal rows are kept once (`compact`); None: once each.
     """
 
     variables: tuple[Variable, ...]
@@ -51,6 +55,7 @@ class Dataset:
     row_order: Ints = field(repr=False)
     options: TableOptions = field(default_factory=TableOptions, repr=False)
     notices: tuple[str, ...] = ()
+    weights: Ints | None = field(default=None, repr=False)
     _positions: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     _points: dict[str, Points] = field(default_factory=dict, repr=False)
     _thinned: dict[int, "Dataset"] = field(default_factory=dict, repr=False)
@@ -112,7 +117,7 @@ class Dataset:
     @property
     def n_rows(self) -> int:
         """Number of rows kept."""
-        return len(self.values)
+        return len(self.values) if self.weights is None else int(self.weights.sum())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -153,7 +158,7 @@ class Dataset:
         if name not in self._points:
             self.variable(name)
             values = np.ascontiguousarray(self.values[:, list(self._positions[name])])
-            self._points[name] = Points.of(_frozen(values))
+            self._points[name] = Points.of(_frozen(values), self.weights)
         return self._points[name]
 
     def complete_for(self, names: Iterable[str]) -> "Dataset":
@@ -170,8 +175,27 @@ class Dataset:
         if rows >= self.n_rows:
             return self
         if rows not in self._thinned:
-            self._thinned[rows] = self._rows(np.linspace(0, self.n_rows - 1, rows).astype(np.int64))
+            chosen = np.linspace(0, self.n_rows - 1, rows).astype(np.int64)
+            if self.weights is not None:
+                chosen = np.searchsorted(np.cumsum(self.weights), chosen, side="right")
+            self._thinned[rows] = replace(self._rows(chosen), weights=None)
         return self._thinned[rows]
+
+    @cached_property
+    def compact(self) -> "Dataset":
+        """The table with equal rows kept once and counted, if that makes it much shorter; else the table itself.
+
+        In canonical order equal rows stand together.
+        """
+        above, below = self.codes[:-1], self.codes[1:]
+        same = np.ones(len(above), dtype=bool)
+        for a, b in zip(above.T, below.T, strict=True):
+            same &= (a == b) | (np.isnan(a) & np.isnan(b))
+        first = np.flatnonzero(np.concatenate([[True], ~same]))
+        if self.weights is not None or len(first) > WORTH_COUNTING * len(self.codes):
+            return self
+        counts = np.diff(np.append(first, len(self.codes)))
+        return replace(self._rows(first), weights=_frozen(counts))
 
     def _rows(self, rows: Ints) -> "Dataset":
         return replace(
@@ -179,6 +203,7 @@ class Dataset:
             codes=_frozen(self.codes[rows]),
             values=_frozen(self.values[rows]),
             row_order=_frozen(self.row_order[rows]),
+            weights=None if self.weights is None else _frozen(self.weights[rows]),
             _points={},
             _thinned={},
         )

@@ -64,7 +64,7 @@ class JacobianTerm:
     @classmethod
     def of(cls, response: Points, tie_weight: bool = True) -> "JacobianTerm":
         """Count the pairs of a response; `tie_weight=False` is the paper's unweighted sum."""
-        n, positive = len(response.values), response.distinct_pairs
+        n, positive = response.n, response.distinct_pairs
         weight = n * n / positive if tie_weight else 1.0
         return cls(weight * positive, weight * response.squared_distance_sum)
 

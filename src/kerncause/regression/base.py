@@ -27,15 +27,24 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A response and its parents on the same n rows."""
+    """A response and its parents on the same rows, which may each stand for several of the table's n."""
 
     response: Points
     parents: tuple[Points, ...]
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Number of rows of the table."""
+        return self.response.n
+
+    @property
+    def rows(self) -> int:
+        """Number of rows given."""
         return len(self.response.values)
+
+    def repeated(self) -> "Problem":
+        """Return the same with every row as often as it occurs."""
+        return Problem(self.response.repeated(), tuple(parent.repeated() for parent in self.parents))
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from kerncause.data import Points
+from kerncause.data import Points, occurrences
 from kerncause.kernels import gaussian, log_bandwidth_gradient, product_gaussian
 from kerncause.linalg import Cholesky, shifted, squared_distances, stacked_squared_distances
 from kerncause.regression.base import LOG_2PI, Evaluation, ExactEngine, Parameters, Problem
@@ -48,9 +48,9 @@ class CompressedEngine(ExactEngine):
 
     def __init__(self, problem: Problem) -> None:
         self._response_codes = problem.response.codes
-        self._parent_codes, representatives = _distinct_rows(problem.parents, problem.n)
+        self._parent_codes, representatives = _distinct_rows(problem.parents, problem.rows)
         n, u, v = problem.n, len(representatives), len(problem.response.distinct)
-        cells = np.bincount(self._parent_codes * v + self._response_codes, minlength=u * v)
+        cells = occurrences(self._parent_codes * v + self._response_codes, problem.response.weights, u * v)
         table = cells.reshape(u, v).astype(np.float64)
         self._n = n
         self._root_counts = np.sqrt(table.sum(axis=1))
@@ -101,7 +101,7 @@ class CompressedEngine(ExactEngine):
         )
 
     def residuals(self, parameters: Parameters) -> Floats:
-        """Return K_X - K_PA K_t^-1 K_X, (n, n).
+        """Return K_X - K_PA K_t^-1 K_X, (n, n), for rows that stand for themselves only.
 
         K_PA = P_u K_u P_u' and P_u' K_t^-1 = C^1/2 Q C^-1/2 P_u', so the fitted values on the distinct rows
         are K_u C^1/2 Q Nt k.
@@ -120,12 +120,12 @@ class CompressedEngine(ExactEngine):
 
 def distinct_rows_at_most(problem: Problem) -> int:
     """Return an upper bound on u that needs no pass over the data."""
-    return _combinations_at_most(problem.parents, problem.n)
+    return _combinations_at_most(problem.parents, problem.rows)
 
 
 def joint_row_count(problem: Problem) -> int:
     """Return an upper bound on the number of different rows of response and parents."""
-    return _combinations_at_most((*problem.parents, problem.response), problem.n)
+    return _combinations_at_most((*problem.parents, problem.response), problem.rows)
 
 
 def _combinations_at_most(variables: Sequence[Points], n: int) -> int:
@@ -142,8 +142,8 @@ def joint_rows(problem: Problem) -> tuple[Ints, Floats]:
     every = (*problem.parents, problem.response)
     if any(len(points.distinct) == problem.n for points in every):
         return np.arange(problem.n), np.ones(problem.n)
-    number, rows = _distinct_rows(every, problem.n)
-    return rows, np.bincount(number).astype(np.float64)
+    number, rows = _distinct_rows(every, problem.rows)
+    return rows, occurrences(number, problem.response.weights, len(rows)).astype(np.float64)
 
 
 def _factor(R: Floats, noise2: float) -> Cholesky:

@@ -25,6 +25,7 @@ class DenseEngine(ExactEngine):
     name = "dense"
 
     def __init__(self, problem: Problem) -> None:
+        problem = problem.repeated()
         self._response_distances = squared_distances(problem.response.values)
         self._parent_distances = stacked_squared_distances([p.values for p in problem.parents], problem.n)
 

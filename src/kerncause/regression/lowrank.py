@@ -138,7 +138,7 @@ class LowRankEngine:
     def cost(problem: Problem, start: Parameters, tolerance: float) -> float:
         """Floating-point operations of one evaluation, roughly; the ranks are estimated on a few rows."""
         N = joint_row_count(problem)
-        rows = np.unique(np.linspace(0, problem.n - 1, ESTIMATE_ROWS).astype(np.int64))
+        rows = np.unique(np.linspace(0, problem.rows - 1, ESTIMATE_ROWS).astype(np.int64))
         _, parents = inputs_of(problem, rows)
         lack = _lack_of_parents(start, tolerance) * len(rows) / problem.n
         m = len(parents.pivots(start.bandwidths, lack, len(rows) // 2).rows)

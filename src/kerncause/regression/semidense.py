@@ -46,6 +46,7 @@ class SemidenseEngine:
     @classmethod
     def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Engine:
         """Build the engine with pivots chosen at `start`; the dense one where that takes too many."""
+        problem = problem.repeated()
         response, parents = inputs_of(problem, np.arange(problem.n))
         return cls(problem, tolerance, response, parents, np.empty(0, dtype=np.int64))._repivoted(start)
 

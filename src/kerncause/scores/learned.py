@@ -115,6 +115,7 @@ class LearnedKernelScore:
         if not tolerance > 0:
             raise OptionError(f"tolerance cannot be {tolerance}: give a positive number of nats, such as 0.01")
         self.data = data
+        self._table = data.compact
         self._options: dict[str, Any] = {
             "engine": check_engine(engine),
             "bandwidths": bandwidths,
@@ -142,13 +143,13 @@ class LearnedKernelScore:
         return self.data.incomplete
 
     def restricted_to(self, variables: Collection[str]) -> "LearnedKernelScore":
-        """Return the score on the rows where all of `variables` have a value."""
-        return LearnedKernelScore(self.data.complete_for(variables), **self._options)
+        """Return the score on the rows where all of `variables` have a value (equal rows may be counted)."""
+        return LearnedKernelScore(self._table.complete_for(variables), **self._options)
 
     def prepare(self) -> None:
         """Group equal values of every variable, and measure where its bandwidth starts."""
         for name in self.data.names:
-            median_heuristic(self.data.points(name))
+            median_heuristic(self._table.points(name))
 
     def local_score(self, target: str, parents: Collection[str] = ()) -> float:
         """Return the maximum of S/n."""
@@ -251,7 +252,7 @@ class LearnedKernelScore:
         f(PA) = K_PA (K_PA + s_e^2 I)^-1 K_X is the posterior mean. With gaps in the table, n counts the rows
         complete for the target and the parents.
         """
-        names, data = self._rows_for(target, parents)
+        names, data = self._rows_for(target, parents, self.data)
         _refuse_constant(data, target)
         if data.n_rows > MOST_RESIDUAL_ROWS:
             raise ComputationError(
@@ -260,18 +261,25 @@ class LearnedKernelScore:
             )
         at = _checked(fit or self.fit(target, parents), names)
         canonical = self._task(target, names, data, self._options["engine"]).objective_at(at).engine.residuals(at)
+        if data.weights is not None:  # a restricted score, whose rows have no order of their own
+            return canonical
         place = np.argsort(data.row_order)
         return canonical[np.ix_(place, place)]
 
-    def _rows_for(self, target: str, parents: Collection[str]) -> tuple[tuple[str, ...], Dataset]:
-        """Return the parents in canonical order and the rows complete for them and the target."""
+    def _rows_for(
+        self, target: str, parents: Collection[str], table: Dataset | None = None
+    ) -> tuple[tuple[str, ...], Dataset]:
+        """Return the parents in canonical order and the rows complete for them and the target.
+
+        Equal rows are counted, not repeated, unless another table is given.
+        """
         if isinstance(parents, str):
             raise OptionError(f"parents is the text {quoted(parents)}: give a list of names")
         self.data.variable(target)
         names = self.data.in_canonical_order(parents)
         if target in names:
             raise OptionError(f"{quoted(target)} cannot be its own parent")
-        return names, self.data.complete_for({target, *names})
+        return names, (self._table if table is None else table).complete_for({target, *names})
 
     def _task(self, target: str, names: tuple[str, ...], data: Dataset, engine: str) -> Task:
         """Set up the fit of a target and its parents on the rows of `data`.
