@@ -395,9 +395,9 @@ def test_refining_finds_the_top_of_a_quadratic_with_bounds():
         def adapted(self, theta):
             return self
 
-        def scaled_loss(self, theta):
+        def judged_loss(self, theta):
             away = theta - self.top
-            return 0.5 * away @ H @ away, H @ away
+            return 0.5 * away @ H @ away, H @ away, True
 
     quadratic = Quadratic()
     found = refine(quadratic, np.zeros(3), H, 1e-6)

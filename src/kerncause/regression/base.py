@@ -58,12 +58,16 @@ class Parameters:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """L and its derivatives with respect to log s_x, log s_1..log s_k (k,) and log s_e."""
+    """L and its derivatives with respect to log s_x, log s_1..log s_k (k,) and log s_e.
+
+    `is_good` tells whether the engine was good enough for these parameters.
+    """
 
     value: float
     response_bandwidth: float
     bandwidths: Floats
     noise: float
+    is_good: bool = True
 
 
 class Engine(Protocol):

@@ -158,17 +158,18 @@ class LowRankEngine:
 
     def adapted(self, parameters: Parameters) -> Engine:
         """Return itself if its pivots still capture the kernels at these parameters, or choose new ones."""
-        if self._lacks(parameters):
-            return self._repivoted(parameters)
-        return self
-
-    def _lacks(self, parameters: Parameters) -> bool:
         weights = self.response.root_weights**2
-        X, P = self._bases(parameters)
-        allowed = lack_of_response(parameters, self.tolerance), _lack_of_parents(parameters, self.tolerance)
-        return any(
-            self.n - weights @ basis.captured() > LACK_SLACK * lack for basis, lack in zip((X, P), allowed, strict=True)
+        of_response, of_parents = (float(weights @ basis.captured()) for basis in self._bases(parameters))
+        return self if self._captures(of_response, of_parents, parameters) else self._repivoted(parameters)
+
+    def _captures(self, of_response: float, of_parents: float, parameters: Parameters) -> bool:
+        """Tell whether the traces captured of K_X and K_PA are enough, or as much as pivots may capture."""
+        most = most_pivots(self.n, len(self.response.points))
+        both = (
+            (self.response_pivots, of_response, lack_of_response(parameters, self.tolerance)),
+            (self.parent_pivots, of_parents, _lack_of_parents(parameters, self.tolerance)),
         )
+        return all(len(pivots) >= most or self.n - captured <= LACK_SLACK * lack for pivots, captured, lack in both)
 
     def _bases(self, parameters: Parameters, jitter: float = JITTER) -> tuple[Basis, Basis]:
         s_x = np.array([parameters.response_bandwidth])
@@ -219,6 +220,7 @@ class LowRankEngine:
             response_bandwidth=float(d_response[0]) / parameters.response_bandwidth**2,
             bandwidths=d_parents / parameters.bandwidths**2,
             noise=2.0 * noise2 * float(d_noise2),
+            is_good=self._captures(float(np.trace(W)), float(np.trace(VtV)), parameters),
         )
 
     def certified(self, parameters: Parameters) -> tuple[float, float]:

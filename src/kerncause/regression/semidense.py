@@ -69,9 +69,11 @@ class SemidenseEngine:
         """Return itself if its pivots still capture K_X at these parameters, or choose new ones."""
         s_x = np.array([parameters.response_bandwidth])
         captured = self.response.basis(s_x, self.response_pivots).captured()
-        if self.n - captured.sum() > LACK_SLACK * lack_of_response(parameters, self.tolerance):
-            return self._repivoted(parameters)
-        return self
+        return self if self._captures(float(captured.sum()), parameters) else self._repivoted(parameters)
+
+    def _captures(self, captured: float, parameters: Parameters) -> bool:
+        """Tell whether the trace captured of K_X is enough."""
+        return self.n - captured <= LACK_SLACK * lack_of_response(parameters, self.tolerance)
 
     def _repivoted(self, parameters: Parameters, strictness: float = 1.0) -> Engine:
         s_x, most = np.array([parameters.response_bandwidth]), max(int(MOST_SHARE * self.n), 2)
@@ -106,6 +108,7 @@ class SemidenseEngine:
             response_bandwidth=float(d_response[0]) / parameters.response_bandwidth**2,
             bandwidths=self.parents.by_variable(d_parents, len(parameters.bandwidths)) / parameters.bandwidths**2,
             noise=2.0 * noise2 * trace,
+            is_good=self._captures(float(np.trace(W)), parameters),
         )
 
     def _factored(self, parameters: Parameters) -> tuple[Floats, Cholesky]:

@@ -240,7 +240,7 @@ class LearnedKernelScore:
         _refuse_constant(data, target)
         with one_blas_thread():
             objective = self._task(target, names, data, self._options["engine"]).objective_at(at)
-            (value, _), (_, gradient) = objective.certified(at), objective.at(at)
+            (value, _), (_, gradient, _) = objective.certified(at), objective.at(at)
         if absolute:
             value += log_distance_sum(data.points(target)) / data.n_rows
         by_name = dict(zip(names, gradient.bandwidths.tolist(), strict=True))

@@ -31,7 +31,7 @@ from kerncause.regression import Engine, Parameters
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 # An ascent that needs new pivots this often is going nowhere.
-MOST_ENGINES = 6
+MOST_ENGINES = 12
 # Where `ascend` stops: relative decrease of the loss (L-BFGS-B's default, and where it only explores).
 CLOSELY = 1e7 * float(np.finfo(float).eps)
 ROUGHLY = 1e-6
@@ -139,8 +139,8 @@ class Objective:
         value, bound = self.engine.certified(parameters)
         return (value + self.jacobian.value(parameters.response_bandwidth)) / self.n, bound / self.n
 
-    def at(self, parameters: Parameters) -> tuple[float, Parameters]:
-        """Return S/n and its derivatives by log s_x, log s_1..s_k, log s_e."""
+    def at(self, parameters: Parameters) -> tuple[float, Parameters, bool]:
+        """Return S/n, its derivatives by log s_x, log s_1..s_k, log s_e, and whether the engine is good here."""
         likelihood = self.engine.evaluate(parameters)
         s_x = parameters.response_bandwidth
         gradient = Parameters(
@@ -148,12 +148,17 @@ class Objective:
             likelihood.bandwidths / self.n,
             likelihood.noise / self.n,
         )
-        return (likelihood.value + self.jacobian.value(s_x)) / self.n, gradient
+        return (likelihood.value + self.jacobian.value(s_x)) / self.n, gradient, likelihood.is_good
+
+    def judged_loss(self, theta: Floats) -> tuple[float, Floats, bool]:
+        """Return -S/n^2 and its gradient for the optimiser's vector, and whether the engine is good here."""
+        value, gradient, is_good = self.at(self.layout.unpacked(theta))
+        return -value / self.n, self.layout.packed_gradient(gradient) / -self.n, is_good
 
     def scaled_loss(self, theta: Floats) -> tuple[float, Floats]:
         """Return -S/n^2 and its gradient for the optimiser's vector."""
-        value, gradient = self.at(self.layout.unpacked(theta))
-        return -value / self.n, self.layout.packed_gradient(gradient) / -self.n
+        value, gradient, _ = self.judged_loss(theta)
+        return value, gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,37 +177,31 @@ class Ascent:
 
 
 def ascend(objective: Objective, theta: Floats, roughly: bool = False) -> Ascent:
-    """Maximise from one start; where the end needs a better engine than the start, go on with that."""
-
-    def climb(objective: Objective, theta: Floats) -> Ascent:
-        return _ascend_with(objective, theta, ROUGHLY if roughly else CLOSELY)
-
-    return _with_good_engines(climb, objective, theta)
-
-
-def refine(objective: Objective, theta: Floats, curvature: Floats, enough: float) -> Ascent:
-    """Maximise from a place near a maximum, given the curvature of the loss, until `enough` nats are missing."""
-
-    def climb(objective: Objective, theta: Floats) -> Ascent:
-        nonlocal curvature
-        found = _refined(objective, theta, curvature, enough)
-        curvature = found.curvature
-        return found
-
-    return _with_good_engines(climb, objective, theta)
-
-
-def _with_good_engines(climb: Callable[[Objective, Floats], Ascent], objective: Objective, theta: Floats) -> Ascent:
-    """Climb; as long as the end needs another engine than the start, go on with that."""
+    """Maximise from one start; as long as the end needs another engine than the start, go on with that."""
     evaluations = 0
     good = objective.adapted(theta)
     for _ in range(MOST_ENGINES):
         objective = good
-        found = climb(objective, theta)
+        found = _ascend_with(objective, theta, ROUGHLY if roughly else CLOSELY)
         evaluations, theta = evaluations + found.evaluations, found.theta
         good = objective.adapted(theta)
         if good is objective:
             break
+    return replace(found, evaluations=evaluations)
+
+
+def refine(objective: Objective, theta: Floats, curvature: Floats, enough: float) -> Ascent:
+    """Maximise from a place near a maximum, given the curvature of the loss, until `enough` nats are missing.
+
+    Where the engine is good no longer the ascent goes on with another.
+    """
+    evaluations = 0
+    for _ in range(MOST_ENGINES):
+        found, is_good = _refined(objective, theta, curvature, enough)
+        evaluations, theta, curvature = evaluations + found.evaluations, found.theta, found.curvature
+        if is_good:
+            break
+        objective = objective.adapted(theta)
     return replace(found, evaluations=evaluations)
 
 
@@ -220,12 +219,13 @@ def curvature(objective: Objective, theta: Floats) -> Floats:
     return definite
 
 
-def _refined(objective: Objective, theta: Floats, H: Floats, enough: float) -> Ascent:
-    """Take Newton steps with a curvature H that learns from each (BFGS)."""
+def _refined(objective: Objective, theta: Floats, H: Floats, enough: float) -> tuple[Ascent, bool]:
+    """Take Newton steps with a curvature H that learns from each (BFGS), to the end or to where the engine is bad."""
     low, high = objective.layout.log_limits
-    value, gradient = objective.scaled_loss(theta)
+    value, gradient, _ = objective.judged_loss(theta)
+    is_good = True  # the engine was made for this place
     evaluations, converged, is_measured = 1, False, False
-    while evaluations < MOST_EVALUATIONS:
+    while is_good and evaluations < MOST_EVALUATIONS:
         step = _newton_step(gradient, H, np.maximum(low - theta, -LONGEST_STEP), np.minimum(high - theta, LONGEST_STEP))
         promised = -(gradient @ step + 0.5 * step @ H @ step) * objective.n
         if promised <= enough:
@@ -240,7 +240,7 @@ def _refined(objective: Objective, theta: Floats, H: Floats, enough: float) -> A
         shortened = 1.0
         while True:
             there = np.clip(theta + shortened * step, low, high)
-            value_there, gradient_there = objective.scaled_loss(there)
+            value_there, gradient_there, is_good_there = objective.judged_loss(there)
             evaluations += 1
             slope = shortened * float(gradient @ step)
             excess = value_there - value - slope
@@ -250,8 +250,8 @@ def _refined(objective: Objective, theta: Floats, H: Floats, enough: float) -> A
         if value_there > value:
             break
         H = _updated(H, there - theta, gradient_there - gradient)
-        theta, value, gradient = there, value_there, gradient_there
-    return Ascent(objective, -value * objective.n, theta, evaluations, converged, H)
+        theta, value, gradient, is_good = there, value_there, gradient_there, is_good_there
+    return Ascent(objective, -value * objective.n, theta, evaluations, converged, H), is_good
 
 
 def _newton_step(gradient: Floats, H: Floats, low: Floats, high: Floats) -> Floats:
