@@ -38,8 +38,10 @@ Ints = npt.NDArray[np.int64]
 
 # Where the pivots would pass a third of the rows, exact engines are the better ones, up to this many rows.
 EXACT_UP_TO = 5000
-# Beyond that, so many operations an evaluation may take, and so many bytes the features of all rows.
-MOST_OPERATIONS = 1.5e11
+# Beyond that, so many operations an evaluation may take, or the certificate, which is made once; and so many bytes
+# the features of all rows.
+MOST_OPERATIONS = 5e10
+MOST_OPERATIONS_ONCE = 1.5e11
 MOST_FEATURE_BYTES = 2**29
 # What an evaluation costs is estimated on so many rows, for a response of the usual rank.
 ESTIMATE_ROWS = 128
@@ -240,7 +242,8 @@ class LowRankEngine:
         n, m = self.n, len(self.parent_pivots)
         if n <= EXACT_UP_TO and n * n * (n / 3 + 300) < COST_OF_BOUND * len(self.parents.points) * m * m:
             return exact_engine(self.problem, parameters, self.tolerance).certified(parameters)
-        most, lack = most_pivots(n, len(self.parents.points)), _lack_of_parents(parameters, self.tolerance)
+        most = most_pivots(n, len(self.parents.points), MOST_OPERATIONS_ONCE)
+        lack = _lack_of_parents(parameters, self.tolerance)
         for share, further in STRICTNESS:
             share *= min(1.0, STRICTER_ABOVE / n)
             pivots = self.parents.pivots(parameters.bandwidths, lack * share * further / n, most)
@@ -320,11 +323,11 @@ def _grams(chunks: Iterator[Chunk]) -> tuple[Floats, Floats, Floats]:
     return total
 
 
-def most_pivots(n: int, distinct_rows: int) -> int:
+def most_pivots(n: int, distinct_rows: int, operations: float = MOST_OPERATIONS) -> int:
     """Return how many pivots a factor may have."""
     if n <= EXACT_UP_TO:
         return max(distinct_rows // 3, 2)
-    return max(min(distinct_rows // 3, int((MOST_OPERATIONS / (5.0 * distinct_rows)) ** 0.5)), 2)
+    return max(min(distinct_rows // 3, int((operations / (5.0 * distinct_rows)) ** 0.5)), 2)
 
 
 def _lack_of_parents(parameters: Parameters, tolerance: float) -> float:
