@@ -15,7 +15,7 @@ test: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2
 
-bench: $(VENV)/.installed-dev
+bench: $(VENV)/.installed-baselines
 	$(BIN)/python -m benchmarks
 
 # The picture in the README; needs Graphviz's `dot`.
@@ -36,3 +36,7 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $(VENV)/.installed $@
+
+$(VENV)/.installed-baselines: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,baselines]'
+	touch $@

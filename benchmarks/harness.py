@@ -1,6 +1,7 @@
 """A benchmark is a function that gives rows; this runs them and writes the table down."""
 
 import datetime
+import multiprocessing
 import os
 import platform
 import time
@@ -8,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy
@@ -51,6 +53,47 @@ def best_seconds(call: Callable[[], object], least: float = 0.2, rounds: int = 5
                 call()
         times.append(elapsed() / repeats)
     return min(times)
+
+
+def measured_apart(work: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], float]:
+    """Run in a process of its own; return what it found, and the peak memory of it and its workers in GB.
+
+    The peak is the largest sum of resident memory seen, ten times a second, over the process and its children.
+    """
+    context = multiprocessing.get_context("spawn")
+    answers = context.SimpleQueue()
+    process = context.Process(target=_put, args=(answers, work))
+    process.start()
+    peak = 0
+    while process.is_alive() and answers.empty():
+        peak = max(peak, sum(map(_resident, _family(process.pid or 0))))
+        time.sleep(0.1)
+    found = answers.get()
+    process.join()
+    return found, peak / 1e9
+
+
+def _put(answers: Any, work: Callable[[], dict[str, Any]]) -> None:
+    answers.put(work())
+
+
+def _family(pid: int) -> list[int]:
+    """Return a process and its descendants (Linux)."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    try:
+        below = [int(child) for child in children.read_text().split()]
+    except OSError:
+        return []
+    return [pid, *(member for child in below for member in _family(child))]
+
+
+def _resident(pid: int) -> int:
+    """Return a process's share of physical memory in bytes: what it has for itself, and its part of what is shared."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def machine() -> str:

@@ -184,6 +184,7 @@ def test_a_smaller_tolerance_is_met():
     for tolerance in (1.0, 1e-2, 1e-4):
         fit = LearnedKernelScore(data, engine="lowrank", tolerance=tolerance).fit("y", ["a"])
         assert fit.engine == "lowrank"
+        assert 2 < fit.rank < 100
         assert fit.error_bound <= tolerance
     for tolerance in (0, -1, float("nan")):
         with pytest.raises(OptionError, match="tolerance"):
@@ -196,6 +197,7 @@ def test_where_pivots_would_be_a_third_of_the_rows_an_exact_engine_takes_over():
     score = LearnedKernelScore(data, engine="lowrank", parent_bounds=(0.1, 0.5))
     fit = score.fit("x1", ["x2", "x3", "x4", "x5"])
     assert fit.engine == "semidense"
+    assert fit.rank is None
     assert fit.error_bound <= 1e-3
     exact, _ = LearnedKernelScore(data, engine="dense").evaluate("x1", ["x2", "x3", "x4", "x5"], fit)
     assert abs(fit.value - exact) <= fit.error_bound + 1e-9

@@ -233,7 +233,7 @@ def _explained(outcome: Outcome, ledger: Ledger, table: Dataset) -> tuple[DAG, d
         for parent in parents
     }
     same = [Comparison(name, parents, parents) for name, parents in wholes.items()]
-    ledger.prepare([*same, *without.values()])
+    ledger.prepare([*same, *without.values()], settled=True)
     fits = {name: ledger.fit(name, parents) for name, parents in wholes.items()}
     edges = [
         _edge(outcome.graph, parent, child, ledger.gain(comparison), fits[child])

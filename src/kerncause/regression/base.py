@@ -82,6 +82,11 @@ class Engine(Protocol):
         """The name a user gives to ask for this engine."""
         ...
 
+    @property
+    def rank(self) -> int | None:
+        """How many rows the parents' kernel is projected on; None: it is not projected."""
+        ...
+
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L and its gradient."""
         ...
@@ -103,10 +108,21 @@ class ExactEngine(ABC):
     """An engine that is exact at all parameters."""
 
     least_cost = 0.0
+    rank: int | None = None
 
     @abstractmethod
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L and its gradient."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Self:
+        """Build the engine; being exact, it needs neither a place to start nor a tolerance."""
+
+    @classmethod
+    def for_certificate(cls, problem: Problem, start: Parameters, tolerance: float) -> Self:
+        """Build the engine."""
+        return cls.of(problem, start, tolerance)
 
     def adapted(self, parameters: Parameters) -> Self:
         """Return itself."""

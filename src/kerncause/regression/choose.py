@@ -21,6 +21,10 @@ class EngineType(Protocol):
         """Build the engine for one problem."""
         ...
 
+    def for_certificate(self, problem: Problem, start: Parameters, tolerance: float) -> Engine:
+        """Build the engine for nothing but its certificate at `start`."""
+        ...
+
     @property
     def least_cost(self) -> float:
         """What an evaluation costs whatever the problem: not to be estimated where another costs less."""
@@ -67,6 +71,11 @@ def make_engine(problem: Problem, name: str, start: Parameters, tolerance: float
             f"{int(problem.n * (MOST_MEMORY / memory) ** 0.5):,} rows, or round the values to fewer levels"
         )
     return ENGINES[chosen].of(problem, start, tolerance)
+
+
+def certified_value(problem: Problem, name: str, at: Parameters, tolerance: float) -> tuple[float, float]:
+    """Return the best estimate of L that the engine of that name has, and how far off it may be."""
+    return ENGINES[name].for_certificate(problem, at, tolerance).certified(at)
 
 
 def _cheapest(problem: Problem, start: Parameters, tolerance: float) -> str:

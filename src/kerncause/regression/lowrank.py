@@ -20,7 +20,7 @@ computes the features again and memory does not grow with n. No n x n array is e
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -59,8 +59,8 @@ LACK_SLACK = 30.0
 STRICTNESS = ((0.5, 1.0), (0.05, 0.05))
 # Of very many rows the first pivots must miss less as well.
 STRICTER_ABOVE = 10_000
-# Choosing that many pivots and bounding, in operations per row and squared pivot.
-COST_OF_BOUND = 40.0
+# What choosing pivots and bounding costs, in operations per row and squared pivot.
+COST_OF_BOUND = 15.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +132,14 @@ class LowRankEngine:
     @classmethod
     def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Engine:
         """Build the engine with pivots chosen at `start`; an exact one where that takes too many."""
+        return cls.for_certificate(problem, start, tolerance)._repivoted(start)
+
+    @classmethod
+    def for_certificate(cls, problem: Problem, start: Parameters, tolerance: float) -> Self:
+        """Build an engine without pivots: the certificate chooses its own."""
         response, parents = inputs_of(problem)
         none = np.empty(0, dtype=np.int64)
-        return cls(problem, tolerance, response, parents, none, none)._repivoted(start)
+        return cls(problem, tolerance, response, parents, none, none)
 
     @staticmethod
     def cost(problem: Problem, start: Parameters, tolerance: float) -> float:
@@ -152,6 +157,11 @@ class LowRankEngine:
     def memory(problem: Problem, start: Parameters) -> float:
         """Nothing that the number of pivots could not be cut down to."""
         return 0.0
+
+    @property
+    def rank(self) -> int:
+        """How many rows the parents' kernel is projected on."""
+        return len(self.parent_pivots)
 
     @property
     def n(self) -> int:
@@ -239,24 +249,25 @@ class LowRankEngine:
 
         The estimate is L with all the pivots, which lies in that interval up to rounding.
         """
-        n, m = self.n, len(self.parent_pivots)
-        if n <= EXACT_UP_TO and n * n * (n / 3 + 300) < COST_OF_BOUND * len(self.parents.points) * m * m:
-            return exact_engine(self.problem, parameters, self.tolerance).certified(parameters)
-        most = most_pivots(n, len(self.parents.points), MOST_OPERATIONS_ONCE)
+        n, N = self.n, len(self.parents.points)
+        most = most_pivots(n, N, MOST_OPERATIONS_ONCE)
+        if n <= EXACT_UP_TO:  # with more pivots than this one Cholesky factor of K_t costs less
+            most = min(most, int(n * math.sqrt((n / 3.0 + 300.0) / (COST_OF_BOUND * N))))
         lack = _lack_of_parents(parameters, self.tolerance)
+        value, bound = 0.0, math.inf
         for share, further in STRICTNESS:
             share *= min(1.0, STRICTER_ABOVE / n)
             pivots = self.parents.pivots(parameters.bandwidths, lack * share * further / n, most)
             if n <= EXACT_UP_TO and len(pivots.rows) >= most:
                 break
             of_response = self.response.pivots(
-                np.array([parameters.response_bandwidth]), lack_of_response(parameters, self.tolerance) * share, most
+                np.array([parameters.response_bandwidth]), lack_of_response(parameters, self.tolerance) * share, N
             )
             engine = replace(self, response_pivots=of_response.rows, parent_pivots=pivots.rows)
             value, bound = engine._bounded(parameters, pivots.needed(lack * share))
             if bound <= self.tolerance * n or len(pivots.rows) >= most:
-                return value, bound
-        if n <= EXACT_UP_TO:
+                break
+        if n <= EXACT_UP_TO and bound > self.tolerance * n:
             return exact_engine(self.problem, parameters, self.tolerance).certified(parameters)
         return value, bound
 

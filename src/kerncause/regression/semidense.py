@@ -42,6 +42,7 @@ class SemidenseEngine:
     response_pivots: Ints
     name: ClassVar[str] = "semidense"
     least_cost: ClassVar[float] = 0.0
+    rank: ClassVar[None] = None
 
     @classmethod
     def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Engine:
@@ -49,6 +50,11 @@ class SemidenseEngine:
         problem = problem.repeated()
         response, parents = inputs_of(problem, np.arange(problem.n))
         return cls(problem, tolerance, response, parents, np.empty(0, dtype=np.int64))._repivoted(start)
+
+    @classmethod
+    def for_certificate(cls, problem: Problem, start: Parameters, tolerance: float) -> Engine:
+        """Build the engine."""
+        return cls.of(problem, start, tolerance)
 
     @staticmethod
     def cost(problem: Problem, start: Parameters, tolerance: float) -> float:

@@ -43,8 +43,17 @@ class StagedScore(LocalScore, Protocol):
         """Return the fit to begin from, or the parent sets that must be fitted first (none: begin afresh)."""
         ...
 
-    def fit(self, target: str, parents: Collection[str], begin: "LocalFit | None" = None) -> "LocalFit":
-        """Fit, beginning from a precursor; without one, compute what it takes."""
+    def fit(
+        self, target: str, parents: Collection[str], begin: "LocalFit | None" = None, *, settle: bool = True
+    ) -> "LocalFit":
+        """Fit, beginning from a precursor; without one, compute what it takes.
+
+        With `settle=False` the value may be left provisional.
+        """
+        ...
+
+    def settled(self, target: str, parents: Collection[str], fit: "LocalFit") -> "LocalFit":
+        """Return a provisional fit with its final value."""
         ...
 
 
@@ -82,6 +91,7 @@ class LocalFit:
         response_bandwidth: bandwidth of the response kernel.
         noise: s_e, the standard deviation of the noise (not its square).
         engine: the engine that computed it.
+        rank: how many rows the parents' kernel was projected on during the ascent; None: it was not.
         evaluations: how often the likelihood was evaluated on all rows.
         converged: whether the optimiser said so for the best start.
         error_bound: how far `value` may lie from the exact one at these parameters (0: exact).
@@ -89,6 +99,9 @@ class LocalFit:
         starts_disagree: whether the starts that were followed to the end ended more than 0.01 apart.
         at_bounds: the parameters that ended at a bound (`response`, `noise`, or a parent's name).
         rows: number of rows the score was computed on.
+        is_settled: whether `value` is final; a provisional one is off by a fraction of a nat.
+        provisional: the value before it was settled. Where fits begin is decided by this, so that it does not
+            depend on what else was settled.
     """
 
     value: float
@@ -96,6 +109,7 @@ class LocalFit:
     response_bandwidth: float | None = None
     noise: float | None = None
     engine: str = ""
+    rank: int | None = None
     evaluations: int = 1
     converged: bool = True
     error_bound: float = 0.0
@@ -103,6 +117,8 @@ class LocalFit:
     starts_disagree: bool = False
     at_bounds: tuple[str, ...] = ()
     rows: int | None = None
+    is_settled: bool = True
+    provisional: float | None = None
 
 
 # Gives the fit of one target with some parents, or None if it has not been computed.
@@ -110,9 +126,9 @@ Lookup = Callable[[frozenset[str]], LocalFit | None]
 
 
 def fit_local(score: LocalScore, target: str, parents: Collection[str], begin: LocalFit | None = None) -> LocalFit:
-    """Return a fit from any score; one that has only the number gives only that."""
+    """Return a fit from any score, provisional where the score has such; one that has only the number gives that."""
     if isinstance(score, StagedScore):
-        return score.fit(target, parents, begin)
+        return score.fit(target, parents, begin, settle=False)
     if isinstance(score, FittedScore):
         return score.fit(target, parents)
     return LocalFit(float(score.local_score(target, parents)))

@@ -54,6 +54,8 @@ class Task:
         heuristic: the parameters it begins from if nothing better is known.
         n: rows.
         objective_at: gives the objective with an engine that is good at some parameters.
+        certified_at: gives the best estimate of the objective that the engine of a name has at some parameters,
+            and how far off it may be.
         on_fewer: gives the task on fewer rows, or None where those are no cheaper or pose another problem.
     """
 
@@ -61,6 +63,7 @@ class Task:
     heuristic: Parameters
     n: int
     objective_at: Callable[[Parameters], Objective]
+    certified_at: Callable[[str, Parameters], tuple[float, float]]
     on_fewer: Callable[[int], "Task | None"]
 
     @cached_property

@@ -21,8 +21,9 @@ Where this departs from the paper, and why:
   values, where k(a, b) = exp(-1/8), whatever the split and whatever the bounds.
 """
 
+import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -32,7 +33,15 @@ from kerncause.data import Dataset, Points
 from kerncause.errors import ComputationError, DataError, OptionError
 from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
 from kerncause.linalg import one_blas_thread
-from kerncause.regression import Parameters, Problem, check_engine, choose_engine, make_engine
+from kerncause.regression import (
+    ExactEngine,
+    Parameters,
+    Problem,
+    certified_value,
+    check_engine,
+    choose_engine,
+    make_engine,
+)
 from kerncause.scores.base import LocalFit, Lookup
 from kerncause.scores.climb import START_SCALES, Precursor, Task, climb
 from kerncause.scores.optimise import Interval, Layout, Objective
@@ -163,7 +172,7 @@ class LearnedKernelScore:
         fits = {name: fit for name, fit in alone.items() if fit is not None}
         if len(fits) < len(alone):
             return [frozenset({name}) for name in alone if name not in fits]
-        least = min(fits, key=lambda name: fits[name].value)
+        least = min(fits, key=lambda name: _before_settling(fits[name]))
         rest = frozenset(parents) - {least}
         return lookup(rest) or [rest]
 
@@ -172,10 +181,13 @@ class LearnedKernelScore:
         """One start is the paper's, from the heuristic; one bandwidth for all has no new one to begin from."""
         return bool(self._options["starts"] > 1 and self._options["bandwidths"] == "per-parent")
 
-    def fit(self, target: str, parents: Collection[str] = (), begin: LocalFit | None = None) -> LocalFit:
+    def fit(
+        self, target: str, parents: Collection[str] = (), begin: LocalFit | None = None, *, settle: bool = True
+    ) -> LocalFit:
         """Maximise S/n over all bandwidths and the noise.
 
-        `begin` is the fit of `precursor`, which is computed if it is not given.
+        `begin` is the fit of `precursor`, which is computed if it is not given. With `settle=False` the value is
+        the one the ascent ended with: not certified, and off by a fraction of a nat where kernels are projected.
         """
         names, data = self._rows_for(target, parents)
         if not _varies(data, target):
@@ -187,23 +199,36 @@ class LearnedKernelScore:
             task = self._task(target, names, data, self._options["engine"])
             starts, tolerance = self._options["starts"], self._options["tolerance"]
             climbed = climb(task, starts, tolerance, _precursor_of(task, names, begin), self._is_staged)
-            best = climbed.best
-            parameters = task.layout.unpacked(best.theta)
-            value, bound = best.objective.certified(parameters)
-        return LocalFit(
-            value=value,
+        best = climbed.best
+        parameters = task.layout.unpacked(best.theta)
+        fit = LocalFit(
+            value=best.value,
             bandwidths=dict(zip(names, parameters.bandwidths.tolist(), strict=True)),
             response_bandwidth=parameters.response_bandwidth,
             noise=parameters.noise,
             engine=best.objective.engine.name,
+            rank=best.objective.engine.rank,
             evaluations=best.evaluations,
             converged=best.converged,
-            error_bound=bound,
-            certified=bound <= tolerance,
             starts_disagree=climbed.starts_disagree,
             at_bounds=task.layout.at_bounds(best.theta, names),
             rows=data.n_rows,
         )
+        if isinstance(best.objective.engine, ExactEngine):
+            return fit
+        fit = replace(fit, is_settled=False, provisional=best.value, error_bound=math.inf, certified=False)
+        return self.settled(target, parents, fit) if settle else fit
+
+    def settled(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
+        """Return a provisional fit with the best estimate of its value, and a bound on the error."""
+        if fit.is_settled:
+            return fit
+        names, data = self._rows_for(target, parents)
+        with one_blas_thread():
+            task = self._task(target, names, data, self._options["engine"])
+            value, bound = task.certified_at(fit.engine, _checked(fit, names))
+        is_certified = bound <= self._options["tolerance"]
+        return replace(fit, value=value, error_bound=bound, certified=is_certified, is_settled=True)
 
     def _begin(self, target: str, parents: frozenset[str]) -> LocalFit:
         """Compute the precursor of a parent set, on the rows of that set."""
@@ -219,7 +244,8 @@ class LearnedKernelScore:
                 return first
             else:
                 parent_set = wanted.pop()
-                fits[parent_set] = score.fit(target, parent_set, first if isinstance(first, LocalFit) else None)
+                begin = first if isinstance(first, LocalFit) else None
+                fits[parent_set] = score.fit(target, parent_set, begin, settle=False)
 
     def evaluate(
         self,
@@ -239,8 +265,9 @@ class LearnedKernelScore:
         at = _checked(params, names)
         _refuse_constant(data, target)
         with one_blas_thread():
-            objective = self._task(target, names, data, self._options["engine"]).objective_at(at)
-            (value, _), (_, gradient, _) = objective.certified(at), objective.at(at)
+            task = self._task(target, names, data, self._options["engine"])
+            objective = task.objective_at(at)
+            (value, _), (_, gradient, _) = task.certified_at(objective.engine.name, at), objective.at(at)
         if absolute:
             value += log_distance_sum(data.points(target)) / data.n_rows
         by_name = dict(zip(names, gradient.bandwidths.tolist(), strict=True))
@@ -306,6 +333,10 @@ class LearnedKernelScore:
         def objective_at(place: Parameters) -> Objective:
             return Objective(make_engine(problem, engine, place, tolerance), jacobian, data.n_rows, layout)
 
+        def certified_at(name: str, place: Parameters) -> tuple[float, float]:
+            value, bound = certified_value(problem, name, place, tolerance)
+            return (value + jacobian.value(place.response_bandwidth)) / data.n_rows, bound / data.n_rows
+
         def on_fewer(rows: int) -> Task | None:
             chosen = choose_engine(problem, engine, heuristic, tolerance)
             if rows >= data.n_rows or chosen in ("compressed", "dense"):
@@ -315,7 +346,7 @@ class LearnedKernelScore:
             is_same_problem = levels > 2 or levels == len(response.distinct)
             return self._task(target, names, thinned, "auto") if is_same_problem else None
 
-        return Task(layout, heuristic, data.n_rows, objective_at, on_fewer)
+        return Task(layout, heuristic, data.n_rows, objective_at, certified_at, on_fewer)
 
 
 def _precursor_of(task: Task, names: tuple[str, ...], begin: LocalFit | None) -> Precursor | None:
@@ -334,6 +365,10 @@ def _precursor_of(task: Task, names: tuple[str, ...], begin: LocalFit | None) ->
         )
     )
     return Precursor(off, short)
+
+
+def _before_settling(fit: LocalFit) -> float:
+    return fit.value if fit.provisional is None else fit.provisional
 
 
 def _varies(data: Dataset, target: str) -> bool:

@@ -1,8 +1,9 @@
 """Every local score of a search, computed once and kept.
 
 A search asks in batches: `prepare` collects what is not known yet and has it computed, perhaps by several
-processes; `gain` then only looks up. With gaps in the table two parent sets are compared on the rows that
-are complete for both, so a score is filed under the gaps that decided its rows as well.
+processes; `gain` then only looks up. A score may give provisional values, which are off by a fraction of a nat:
+`prepare(..., settled=True)` makes those final on which something depends. With gaps in the table two parent sets are
+compared on the rows that are complete for both, so a score is filed under the gaps that decided its rows as well.
 """
 
 import math
@@ -20,13 +21,15 @@ Variables = frozenset[str]
 class Query:
     """One local score to compute: on the rows complete for `target`, `parents` and `scope`.
 
-    `begin` is the fit that a staged score begins from; it is no part of the question.
+    `begin` is the fit that a staged score begins from, `provisional` the one to settle; neither is part of the
+    question.
     """
 
     target: str
     parents: Variables
     scope: Variables = frozenset()
     begin: LocalFit | None = field(default=None, compare=False, repr=False)
+    provisional: LocalFit | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ def answer(score: LocalScore, query: Query) -> LocalFit:
     """Compute one query."""
     if query.scope and isinstance(score, RowwiseScore):
         score = score.restricted_to(query.scope)
+    if query.provisional is not None and isinstance(score, StagedScore):
+        return score.settled(query.target, query.parents, query.provisional)
     return fit_local(score, query.target, query.parents, query.begin)
 
 
@@ -81,9 +86,10 @@ class Ledger:
         """How many local scores have been computed."""
         return len(self._fits)
 
-    def prepare(self, comparisons: Iterable[Comparison]) -> None:
+    def prepare(self, comparisons: Iterable[Comparison], *, settled: bool = False) -> None:
         """Compute, in as few batches as can be, every score the comparisons need and the ledger lacks."""
-        waiting = dict.fromkeys(query for comparison in comparisons for query in self._queries(comparison))
+        wanted = dict.fromkeys(query for comparison in comparisons for query in self._queries(comparison))
+        waiting = wanted
         while waiting := {query: None for query in waiting if query not in self._fits}:
             ready: list[Query] = []
             for query in list(waiting):
@@ -92,13 +98,19 @@ class Ledger:
                     waiting.update(dict.fromkeys(first))
                 else:
                     ready.append(query if isinstance(first, list) else replace(query, begin=first))
-            for query, fit in self._batch(ready):
-                if math.isnan(fit.value):
-                    raise ComputationError(
-                        f"the score of {quoted(query.target)} with parents {sorted(query.parents)} is not a number"
-                    )
-                self._fits[query] = fit
-                self._on_score()
+            self._compute(ready)
+        if settled:
+            open_ = [query for query in wanted if not self._fits[query].is_settled]
+            self._compute([replace(query, provisional=self._fits[query]) for query in open_])
+
+    def _compute(self, queries: Sequence[Query]) -> None:
+        for query, fit in self._batch(queries):
+            if math.isnan(fit.value):
+                raise ComputationError(
+                    f"the score of {quoted(query.target)} with parents {sorted(query.parents)} is not a number"
+                )
+            self._fits[query] = fit
+            self._on_score()
 
     def _precursor(self, query: Query) -> LocalFit | list[Query]:
         if not isinstance(self.score, StagedScore):
@@ -114,11 +126,15 @@ class Ledger:
         before, after = self._queries(comparison)
         return self._fits[after].value - self._fits[before].value
 
+    def is_settled(self, comparison: Comparison) -> bool:
+        """Tell whether a gain rests on final values."""
+        return all(query in self._fits and self._fits[query].is_settled for query in self._queries(comparison))
+
     def fit(self, target: str, parents: Iterable[str]) -> LocalFit:
-        """Return the fit of one target with its parents, on all rows complete for them."""
+        """Return the settled fit of one target with its parents, on all rows complete for them."""
         same = frozenset(parents)
         comparison = Comparison(target, same, same)
-        self.prepare([comparison])
+        self.prepare([comparison], settled=True)
         return self._fits[self._queries(comparison)[0]]
 
     def _queries(self, comparison: Comparison) -> tuple[Query, Query]:

@@ -134,11 +134,6 @@ class Objective:
         engine = self.engine.adapted(self.layout.unpacked(theta))
         return self if engine is self.engine else replace(self, engine=engine)
 
-    def certified(self, parameters: Parameters) -> tuple[float, float]:
-        """Return the best estimate of S/n, and how far off it may be."""
-        value, bound = self.engine.certified(parameters)
-        return (value + self.jacobian.value(parameters.response_bandwidth)) / self.n, bound / self.n
-
     def at(self, parameters: Parameters) -> tuple[float, Parameters, bool]:
         """Return S/n, its derivatives by log s_x, log s_1..s_k, log s_e, and whether the engine is good here."""
         likelihood = self.engine.evaluate(parameters)

@@ -16,7 +16,8 @@ Optionally, turning: while some turn gains, take the best, and begin again with 
   considered. All DAGs of a class have the same largest number of parents, so this bounds every member.
 * It is deterministic: gains within 1e-7 of the best count as tied, and the tie goes to the first operator in
   the order of the score's variables, which a Dataset derives from content, not from position or name.
-* Each local score is computed once (`Ledger`), the new ones of a step in one batch.
+* Each local score is computed once (`Ledger`), the new ones of a step in one batch. Provisional values decide
+  nothing that they could decide wrongly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,6 +41,8 @@ from kerncause.search.operators import (
 # Nats: gains this close are equal, and a gain no larger is none. Far below what decides an edge, far above
 # the rounding of a sum of scores.
 TIE = 1e-7
+# Nats: provisional gains this close to the best, or to none, are settled before they are compared.
+PROVISIONAL_MARGIN = 1.0
 
 
 def ges(
@@ -99,16 +102,32 @@ class _Run:
             taken += 1
 
     def _best(self, operators: list[Operator], only_new: bool) -> tuple[Operator, float, Adjacency] | None:
-        """Return the best gaining operator, its gain and where it leads."""
+        """Return the best gaining operator, its gain and where it leads.
+
+        The score may give provisional values at first. Those are settled on which the choice depends: of the
+        best operator, and of every other that comes close to it, or to gaining.
+        """
         compared = {op: [self._comparisons(reading) for reading in op.readings] for op in operators}
         self.ledger.prepare(c for readings in compared.values() for reading in readings for c in reading)
-        gains = {
-            op: min(sum(map(self.ledger.gain, reading)) for reading in readings) for op, readings in compared.items()
-        }
+        while True:
+            gains = {op: self._gain(readings) for op, readings in compared.items()}
+            best = self._first(gains, only_new)
+            close = (gains[best[0]] if best else 0.0) - PROVISIONAL_MARGIN
+            contenders = [op for op, gain in gains.items() if gain >= close]
+            decisive = [c for op in contenders for reading in compared[op] for c in reading]
+            if all(map(self.ledger.is_settled, decisive)):
+                return (best[0], gains[best[0]], best[1]) if best else None
+            self.ledger.prepare(decisive, settled=True)
+
+    def _gain(self, readings: Sequence[Sequence[Comparison]]) -> float:
+        return min(sum(map(self.ledger.gain, reading)) for reading in readings)
+
+    def _first(self, gains: dict[Operator, float], only_new: bool) -> tuple[Operator, Adjacency] | None:
+        """Return the best gaining operator that may be taken, and where it leads."""
         for operator in _best_first(gains):
             graph = applied(self.graph, operator)
             if not only_new or graph not in self._visited:
-                return operator, gains[operator], graph
+                return operator, graph
         return None
 
     def _comparisons(self, reading: Sequence[Change]) -> list[Comparison]:
