@@ -237,3 +237,22 @@ def test_the_installed_command_keeps_logs_clean(table, tmp_path):
     assert process.wait() == 0
     assert b"step" in seen
     assert b"scores" in seen
+
+
+def test_engine_and_tolerance_are_options(tmp_path):
+    values = np.random.default_rng(1).normal(size=(150, 2))
+    frame = pd.DataFrame({"a": values[:, 0], "b": np.sin(2 * values[:, 0]) + 0.3 * values[:, 1]})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    shown = {}
+    for engine in ("dense", "lowrank"):
+        call = ["score", str(tmp_path / "data.csv"), "--target", "b", "--parents", "a", "--engine", engine]
+        result = run(*call, "--tolerance", "0.001")
+        assert result.exit_code == 0
+        shown[engine] = result.output
+    assert "engine dense" in shown["dense"]
+    assert "engine lowrank of rank" in shown["lowrank"]
+    assert "exact to" in shown["lowrank"]
+    for option, value in (("--tolerance", "0"), ("--tolerance", "-1"), ("--engine", "magic")):
+        refused = run("discover", str(tmp_path / "data.csv"), option, value)
+        assert refused.exit_code != 0
+        assert option.removeprefix("--") in refused.stderr

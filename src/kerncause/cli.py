@@ -20,6 +20,7 @@ import kerncause
 from kerncause.data import Dataset, Kind, Missing, TableOptions, read_frame
 from kerncause.discover import PRESETS, Status, check_choices
 from kerncause.errors import DataWarning, KerncauseError, OptionError
+from kerncause.regression import ENGINES
 from kerncause.result import Result
 from kerncause.scores import SCORES, Comparison, Ledger, make_score
 from kerncause.search import SEARCHES
@@ -101,6 +102,14 @@ PresetOption = Annotated[
     str | None,
     typer.Option("--preset", metavar="NAME", help=f"A named setting: {', '.join(PRESETS)} (Wang et al. 2024)."),
 ]
+EngineOption = Annotated[
+    str | None,
+    typer.Option("--engine", metavar="NAME", help=f"How to compute scores: auto (default), {', '.join(ENGINES)}."),
+]
+ToleranceOption = Annotated[
+    float | None,
+    typer.Option("--tolerance", metavar="NATS", help="How far a score may lie from the exact one. Default: 0.01."),
+]
 
 
 @app.command(
@@ -124,6 +133,8 @@ def discover(
     score: Annotated[str, typer.Option(metavar="NAME", help=f"The score: {', '.join(SCORES)}.")] = "learned",
     search: Annotated[str, typer.Option(metavar="NAME", help=f"The search: {', '.join(SEARCHES)}.")] = "ges",
     preset: PresetOption = None,
+    engine: EngineOption = None,
+    tolerance: ToleranceOption = None,
     max_parents: Annotated[
         int | None, typer.Option("--max-parents", metavar="K", help="No variable gets more parents than this.")
     ] = None,
@@ -153,7 +164,16 @@ def discover(
         with screen.progress() as watch, warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # shown above
             result = kerncause.discover(
-                table, score, search, preset, seed, workers, max_parents=max_parents, turning=turning, watch=watch
+                table,
+                score,
+                search,
+                preset,
+                seed,
+                workers,
+                max_parents=max_parents,
+                turning=turning,
+                score_options=_given(engine=engine, tolerance=tolerance),
+                watch=watch,
             )
         if out is not None:
             result.save(out)
@@ -180,17 +200,26 @@ def score(
     decimal: DecimalOption = ".",
     score: Annotated[str, typer.Option(metavar="NAME", help=f"The score: {', '.join(SCORES)}.")] = "learned",
     preset: PresetOption = None,
+    engine: EngineOption = None,
+    tolerance: ToleranceOption = None,
 ) -> None:
     """Score one variable with a set of parents: the value, the bandwidths, and what each parent gains."""
     with _errors():
         check_choices(score, "ges", preset, 1)
+        options = {**_given(engine=engine, tolerance=tolerance), **(PRESETS[preset].score if preset else {})}
         table = _read(data, sep, decimal, kind, group, levels, drop, missing, na)
-        options = PRESETS[preset].score if preset else {}
         ledger = Ledger(make_score(score, table, **options))
         names = frozenset(_cells(parents))
         fit = ledger.fit(target, names)
-        gains = {name: ledger.gain(Comparison(target, names - {name}, names)) for name in names}
+        without = {name: Comparison(target, names - {name}, names) for name in names}
+        ledger.prepare(without.values(), settled=True)
+        gains = {name: ledger.gain(comparison) for name, comparison in without.items()}
         _Screen(quiet=False).fit(target, fit, gains)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given; the score has its own defaults for the others."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def main() -> None:
@@ -358,7 +387,10 @@ class _Screen:
     def fit(self, target: str, fit: Any, gains: dict[str, float]) -> None:
         """Show one local score."""
         self._out.print(Text(f"S/n of {printable(target)}: {fit.value:.6f} nats per output column", style="bold"))
-        notes = [f"{counted(fit.rows, 'row')}", f"engine {fit.engine}", f"{counted(fit.evaluations, 'evaluation')}"]
+        engine = f"engine {fit.engine}" + (f" of rank {fit.rank}" if fit.rank else "")
+        notes = [f"{counted(fit.rows, 'row')}", engine, f"{counted(fit.evaluations, 'evaluation')}"]
+        if fit.error_bound:
+            notes.append(f"exact to {fit.error_bound:.2g}")
         if fit.response_bandwidth is not None:
             notes = [f"response bandwidth {fit.response_bandwidth:.4g}", f"noise {fit.noise:.4g}", *notes]
         self._out.print("  " + ", ".join(notes))
@@ -374,6 +406,7 @@ class _Screen:
         for flag, sentence in (
             (fit.starts_disagree, "the optimiser's starts ended in different places; the best was kept"),
             (not fit.converged, "the optimiser did not converge"),
+            (not fit.certified, f"the value is known only to within {fit.error_bound:.2g} nats"),
             (bool(fit.at_bounds), f"at a bound: {listed(fit.at_bounds)}" if fit.at_bounds else ""),
         ):
             if flag:

@@ -122,7 +122,9 @@ class LearnedKernelScore:
             if not 0 < low < high < np.inf:
                 raise OptionError(f"{name} cannot be ({low}, {high}): give two positive numbers, the lower first")
         if not tolerance > 0:
-            raise OptionError(f"tolerance cannot be {tolerance}: give a positive number of nats, such as 0.01")
+            raise OptionError(
+                f"tolerance (--tolerance) cannot be {tolerance}: give a positive number of nats, such as 0.01"
+            )
         self.data = data
         self._table = data.compact
         self._options: dict[str, Any] = {
