@@ -42,6 +42,9 @@ EXACT_UP_TO = 5000
 # the features of all rows.
 MOST_OPERATIONS = 5e10
 MOST_OPERATIONS_ONCE = 1.5e11
+# With a larger tolerance than this an evaluation may take less, down to an eighth.
+USUAL_TOLERANCE = 0.01
+ROUGHEST = 8.0
 MOST_FEATURE_BYTES = 2**29
 # What an evaluation costs is estimated on so many rows, for a response of the usual rank.
 ESTIMATE_ROWS = 128
@@ -176,12 +179,20 @@ class LowRankEngine:
 
     def _captures(self, of_response: float, of_parents: float, parameters: Parameters) -> bool:
         """Tell whether the traces captured of K_X and K_PA are enough, or as much as pivots may capture."""
-        most = most_pivots(self.n, len(self.response.points))
         both = (
             (self.response_pivots, of_response, lack_of_response(parameters, self.tolerance)),
             (self.parent_pivots, of_parents, _lack_of_parents(parameters, self.tolerance)),
         )
-        return all(len(pivots) >= most or self.n - captured <= LACK_SLACK * lack for pivots, captured, lack in both)
+        return all(
+            len(pivots) >= self._most_pivots or self.n - captured <= LACK_SLACK * lack
+            for pivots, captured, lack in both
+        )
+
+    @property
+    def _most_pivots(self) -> int:
+        """How many pivots a factor may have in an evaluation: the rougher the answer, the less it may cost."""
+        roughness = min(max(self.tolerance / USUAL_TOLERANCE, 1.0), ROUGHEST)
+        return most_pivots(self.n, len(self.response.points), MOST_OPERATIONS / roughness)
 
     def _bases(self, parameters: Parameters, jitter: float = JITTER) -> tuple[Basis, Basis]:
         s_x = np.array([parameters.response_bandwidth])
@@ -193,7 +204,7 @@ class LowRankEngine:
     def _repivoted(self, parameters: Parameters) -> Engine:
         """Choose pivots at these parameters."""
         s_x = np.array([parameters.response_bandwidth])
-        most = most_pivots(self.n, len(self.response.points))
+        most = self._most_pivots
         response = self.response.pivots(s_x, lack_of_response(parameters, self.tolerance), most).rows
         lack = _lack_of_parents(parameters, self.tolerance)
         parents = self.parents.pivots(parameters.bandwidths, lack, most).rows
@@ -334,7 +345,7 @@ def _grams(chunks: Iterator[Chunk]) -> tuple[Floats, Floats, Floats]:
     return total
 
 
-def most_pivots(n: int, distinct_rows: int, operations: float = MOST_OPERATIONS) -> int:
+def most_pivots(n: int, distinct_rows: int, operations: float) -> int:
     """Return how many pivots a factor may have."""
     if n <= EXACT_UP_TO:
         return max(distinct_rows // 3, 2)

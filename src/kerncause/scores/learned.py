@@ -52,6 +52,8 @@ Bandwidths = Literal["per-parent", "shared"]
 
 START_NOISE = 0.1**0.5
 MOST_RESIDUAL_ROWS = 8000
+# How much rougher engines may be on fewer rows.
+ROUGHER = 10.0
 
 
 @dataclass(frozen=True)
@@ -310,11 +312,13 @@ class LearnedKernelScore:
             raise OptionError(f"{quoted(target)} cannot be its own parent")
         return names, (self._table if table is None else table).complete_for({target, *names})
 
-    def _task(self, target: str, names: tuple[str, ...], data: Dataset, engine: str) -> Task:
+    def _task(
+        self, target: str, names: tuple[str, ...], data: Dataset, engine: str, tolerance: float | None = None
+    ) -> Task:
         """Set up the fit of a target and its parents on the rows of `data`.
 
-        Fewer rows only show where to look, so any engine will do there. The dense engine is what everything
-        else is compared with: it takes no such shortcut.
+        Fewer rows only show where to look, so any engine will do there, and a rougher one. The dense engine is
+        what everything else is compared with: it takes no such shortcut.
         """
         response, parents = data.points(target), tuple(data.points(name) for name in names)
         problem = Problem(response, parents)
@@ -329,7 +333,7 @@ class LearnedKernelScore:
             parent_bounds=self._options["parent_bounds"],
             noise_bounds=self._options["noise_bounds"],
         )
-        tolerance = self._options["tolerance"]
+        tolerance = self._options["tolerance"] if tolerance is None else tolerance
         jacobian = JacobianTerm.of(response, self._options["tie_weight"])
 
         def objective_at(place: Parameters) -> Objective:
@@ -346,7 +350,9 @@ class LearnedKernelScore:
             thinned = data.thinned(rows)
             levels = len(thinned.points(target).distinct)
             is_same_problem = levels > 2 or levels == len(response.distinct)
-            return self._task(target, names, thinned, "auto") if is_same_problem else None
+            if not is_same_problem:
+                return None
+            return self._task(target, names, thinned, "auto", ROUGHER * self._options["tolerance"])
 
         return Task(layout, heuristic, data.n_rows, objective_at, certified_at, on_fewer)
 
