@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+HEAD = ("| what | measured | wanted | met |", "|---|---|---|---|")
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
@@ -113,29 +114,27 @@ def calibration() -> float:
 
 
 def run(names: list[str], benchmarks: list[Benchmark]) -> None:
-    """Run benchmarks, print each row as it comes, and write the table if all of them ran."""
+    """Run benchmarks, print each row as it comes, and write the table, after each benchmark, if all are to run."""
     by_name = {function.__name__.replace("_", "-"): function for function in benchmarks}
     unknown = sorted(set(names) - set(by_name))
     if unknown:
         raise SystemExit(f"there is no benchmark {', '.join(unknown)}: the choices are {', '.join(by_name)}")
-    head = ["| what | measured | wanted | met |", "|---|---|---|---|"]
-    lines = []
-    print(*head, sep="\n")
+    print(*HEAD, sep="\n")
+    lines: list[str] = []
     for name in names or by_name:
         for row in by_name[name]():
             lines.append(row.line())
             print(row.line(), flush=True)
+        if not names:
+            RESULTS.write_text(_page(lines))
     if not names:
-        today = datetime.datetime.now(tz=datetime.UTC).date()
-        text = [
-            "# Benchmark results",
-            "",
-            f"Written by `make bench` on {today}. {machine()}.",
-            f"A fixed workload of 1,000 small exponentials took {calibration() * 1e3:.2f} ms.",
-            "",
-            *head,
-            *lines,
-            "",
-        ]
-        RESULTS.write_text("\n".join(text))
         print(f"\nwritten to {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS}")
+
+
+def _page(lines: list[str]) -> str:
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    told = [
+        f"Written by `make bench` on {today}. {machine()}.",
+        f"A fixed workload of 1,000 small exponentials took {calibration() * 1e3:.2f} ms.",
+    ]
+    return "\n".join(["# Benchmark results", "", *told, "", *HEAD, *lines, ""])

@@ -9,7 +9,7 @@ from kerncause import ComputationError, Dataset, LearnedKernelScore, OptionError
 from kerncause.data import Points
 from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
 from kerncause.regression import Parameters, Problem, make_engine
-from kerncause.scores.optimise import Interval, Layout, Objective, ascend, curvature, refine
+from kerncause.scores.optimise import Interval, Layout, Objective, _newton_step, ascend, curvature, refine
 from oracles import dense_score, standardised
 
 GROUPS = {"vec": ["p", "q"]}
@@ -411,6 +411,22 @@ def test_refining_finds_the_top_of_a_quadratic_with_bounds():
     bound = np.log(2.0)
     free = quadratic.top[[0, 2]] - np.linalg.solve(H[np.ix_([0, 2], [0, 2])], H[[0, 2], 1] * (bound - 5.0))
     np.testing.assert_allclose(held.theta, [free[0], bound, free[1]], atol=1e-3)
+
+
+def test_a_step_held_in_a_box_is_the_best_there():
+    """Against the best of many random points in the box, for curvatures of all sorts."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        d = int(rng.integers(1, 6))
+        A = rng.normal(size=(d, d))
+        H, g = A @ A.T + 10.0 ** rng.uniform(-3, 0) * np.eye(d), rng.normal(size=d)
+        low, high = -rng.choice([0.0, 0.3, 1.0], d), rng.choice([0.1, 1.0], d)
+        step = _newton_step(g, H, low, high)
+        assert np.all(step >= low - 1e-9)
+        assert np.all(step <= high + 1e-9)
+        others = rng.uniform(low, high, size=(3000, d))
+        values = others @ g + 0.5 * np.einsum("ij,jk,ik->i", others, H, others)
+        assert step @ g + 0.5 * step @ H @ step <= min(values.min(), 0.0) + 1e-9
 
 
 def test_the_curvature_is_that_of_the_loss():

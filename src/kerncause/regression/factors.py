@@ -35,10 +35,10 @@ LEAST_JITTER = 1e-13
 
 # Pivots are looked for among this many rows, then among those that these capture worst as well.
 SELECT_ROWS = 4000
-WORST_ROWS = 500
-SELECTIONS = 4
+WORST_ROWS = 1000
+SELECTIONS = 3
 # Which those are is seen on so many rows; it is looked for again while that still adds pivots.
-CHECK_ROWS = 50_000
+CHECK_ROWS = 20_000
 WORTHWHILE = 1.02
 # Pivots chosen on some rows are held to a little more, for the rows they were not chosen on.
 SELECTION_MARGIN = 0.7

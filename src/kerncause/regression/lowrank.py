@@ -40,7 +40,7 @@ Ints = npt.NDArray[np.int64]
 EXACT_UP_TO = 5000
 # Beyond that, so many operations an evaluation may take, or the certificate, which is made once; and so many bytes
 # the features of all rows.
-MOST_OPERATIONS = 5e10
+MOST_OPERATIONS = 2.5e10
 MOST_OPERATIONS_ONCE = 1.5e11
 # With a larger tolerance than this an evaluation may take less, down to an eighth.
 USUAL_TOLERANCE = 0.01
@@ -56,7 +56,8 @@ COST_PER_CALL = 1.5e7
 # How much of a kernel's trace the pivots may miss: the log-determinant errs by at most the missing trace over
 # 2 s_e^2 nats a column. The ascent may err by half a tolerance there.
 ASCENT_SHARE = 0.5
-LACK_SLACK = 30.0
+ROUGHER_ABOVE = 8_000
+LACK_SLACK = 10.0
 # The certificate's t adds up n roots before it squares, so its further pivots must miss n times less. Tried in
 # turn: how much of the ascent's share the first pivots may miss, and n times how much of that the further ones.
 STRICTNESS = ((0.5, 1.0), (0.05, 0.05))
@@ -181,12 +182,16 @@ class LowRankEngine:
         """Tell whether the traces captured of K_X and K_PA are enough, or as much as pivots may capture."""
         both = (
             (self.response_pivots, of_response, lack_of_response(parameters, self.tolerance)),
-            (self.parent_pivots, of_parents, _lack_of_parents(parameters, self.tolerance)),
+            (self.parent_pivots, of_parents, self._lack_in_ascent(parameters)),
         )
         return all(
             len(pivots) >= self._most_pivots or self.n - captured <= LACK_SLACK * lack
             for pivots, captured, lack in both
         )
+
+    def _lack_in_ascent(self, parameters: Parameters) -> float:
+        """Of very many rows more may be missed: what is compared grows with their number."""
+        return _lack_of_parents(parameters, self.tolerance) * max(1.0, self.n / ROUGHER_ABOVE)
 
     @property
     def _most_pivots(self) -> int:
@@ -206,8 +211,7 @@ class LowRankEngine:
         s_x = np.array([parameters.response_bandwidth])
         most = self._most_pivots
         response = self.response.pivots(s_x, lack_of_response(parameters, self.tolerance), most).rows
-        lack = _lack_of_parents(parameters, self.tolerance)
-        parents = self.parents.pivots(parameters.bandwidths, lack, most).rows
+        parents = self.parents.pivots(parameters.bandwidths, self._lack_in_ascent(parameters), most).rows
         if self.n <= EXACT_UP_TO and max(len(parents), len(response)) >= most:
             return exact_engine(self.problem, parameters, self.tolerance)
         return replace(self, response_pivots=response, parent_pivots=parents)
@@ -353,4 +357,5 @@ def most_pivots(n: int, distinct_rows: int, operations: float) -> int:
 
 
 def _lack_of_parents(parameters: Parameters, tolerance: float) -> float:
+    """Return how much of the trace of K_PA may be missed for an error of the log-determinant within the tolerance."""
     return 2.0 * parameters.noise**2 * ASCENT_SHARE * tolerance

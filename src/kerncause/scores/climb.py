@@ -40,9 +40,11 @@ LARGEST_LEVEL = 0.25
 BETTER = 0.1
 CLOSE = 5.0
 APART = 0.1
-# How many nats refining may leave: on the way, and at the end in units of the tolerance.
+# How many nats refining may leave: on the way, and at the end in units of the tolerance, or a millionth of a nat a
+# row where that is more.
 ENOUGH_ON_THE_WAY = 0.05
 ENOUGH = 0.3
+ENOUGH_PER_ROW = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +129,7 @@ def climb(task: Task, starts: int, tolerance: float, precursor: Precursor | None
         return Climb(replace(best, evaluations=sum(run.evaluations for run in runs)), _disagree(runs))
     places, disagree = _explored(few, starts, precursor)
     for level in task.levels():
-        enough = ENOUGH * tolerance if level is task else ENOUGH_ON_THE_WAY
+        enough = max(ENOUGH * tolerance, ENOUGH_PER_ROW * task.n) if level is task else ENOUGH_ON_THE_WAY
         ends = [refine(level.near(theta), theta, H, enough) for theta, H in places]
         tops = _distinct(ends)
         if level is not task:

@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import Bounds, minimize
+from scipy.optimize import Bounds, lsq_linear, minimize
 
 from kerncause.kernels import JacobianTerm
 from kerncause.regression import Engine, Parameters
@@ -42,7 +42,6 @@ HIGHEST_CURVATURE = 10.0
 LONGEST_STEP = 1.0
 MOST_EVALUATIONS = 60
 SUFFICIENT = 1e-4
-ON_BOUND = 1e-12
 
 Loss = Callable[[Floats], tuple[float, Floats]]
 
@@ -250,19 +249,14 @@ def _refined(objective: Objective, theta: Floats, H: Floats, enough: float) -> t
 
 
 def _newton_step(gradient: Floats, H: Floats, low: Floats, high: Floats) -> Floats:
-    """Minimise g'p + 1/2 p'Hp over a box around 0: what leaves the box is held at its side, until nothing does."""
-    step = np.zeros_like(gradient)
-    free = ~(((low >= -ON_BOUND) & (gradient > 0)) | ((high <= ON_BOUND) & (gradient < 0)))
-    while free.any():
-        held = ~free
-        right = gradient[free] + H[np.ix_(free, held)] @ step[held]
-        step[free] = -np.linalg.solve(H[np.ix_(free, free)], right)
-        outside = free & ((step < low - ON_BOUND) | (step > high + ON_BOUND))
-        if not outside.any():
-            break
-        step[outside] = np.clip(step[outside], low[outside], high[outside])
-        free &= ~outside
-    return step
+    """Minimise g'p + 1/2 p'Hp over a box that contains 0; H = L L' makes it |L'p + L^-1 g|^2 / 2 + constant."""
+    step: Floats = np.asarray(-np.linalg.solve(H, gradient), dtype=np.float64)
+    if np.all(step >= low) and np.all(step <= high):
+        return step
+    lower = np.linalg.cholesky(H)
+    found = lsq_linear(lower.T, -np.linalg.solve(lower, gradient), bounds=(low, high), method="bvls")
+    held: Floats = np.asarray(found.x)
+    return held
 
 
 def _updated(H: Floats, step: Floats, change: Floats) -> Floats:
