@@ -235,7 +235,7 @@ class Rounded:
 
     def fit(self, target, parents, begin=None, *, settle=True):
         noise = np.random.default_rng(zlib.crc32(f"{target}{sorted(parents)}".encode())).uniform(-0.2, 0.2)
-        fit = LocalFit(self.local_score(target, parents) + noise, is_settled=False)
+        fit = LocalFit(self.local_score(target, parents) + noise, is_settled=False, error_bound=0.2)
         return self.settled(target, parents, fit) if settle else fit
 
     def settled(self, target, parents, fit):

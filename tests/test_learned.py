@@ -9,6 +9,7 @@ from kerncause import ComputationError, Dataset, LearnedKernelScore, OptionError
 from kerncause.data import Points
 from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
 from kerncause.regression import Parameters, Problem, make_engine
+from kerncause.scores import Ledger
 from kerncause.scores.optimise import Interval, Layout, Objective, _newton_step, ascend, curvature, refine
 from oracles import dense_score, standardised
 
@@ -528,3 +529,16 @@ def test_wrong_calls_are_refused_in_a_sentence(call, message):
     score = LearnedKernelScore(Dataset.from_frame(mixed_frame(), groups=GROUPS))
     with pytest.raises(OptionError, match=message):
         call(score)
+
+
+def test_with_gaps_a_score_is_the_same_alone_and_in_a_search():
+    """Rows complete for some variables may repeat where those of the whole table do not."""
+    rng = np.random.default_rng(4)
+    a = rng.integers(0, 8, 200)
+    first = pd.DataFrame({"a": a, "b": (a * 3) % 8, "y": (a + rng.integers(0, 3, 200)) % 5, "z": np.nan})
+    second = pd.DataFrame({"a": np.nan, "b": np.nan, "y": rng.integers(0, 5, 220), "z": rng.normal(size=220)})
+    data = Dataset.from_frame(pd.concat([first, second], ignore_index=True), missing="testwise")
+    score = LearnedKernelScore(data)
+    assert data.compact is data
+    assert score.fit("y", ["a", "b"]) == Ledger(score).fit("y", ["a", "b"])
+    assert score.restricted_to({"a"}).residuals("y", ["a"]).shape == (200, 200)

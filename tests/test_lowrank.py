@@ -8,7 +8,7 @@ import pytest
 
 from kerncause import Dataset, LearnedKernelScore, OptionError
 from kerncause.linalg import pivoted_cholesky
-from kerncause.regression import Parameters, Problem
+from kerncause.regression import Parameters, Problem, choose_engine
 from kerncause.regression.dense import DenseEngine
 from kerncause.regression.factors import inputs_of
 from kerncause.regression.lowrank import LowRankEngine
@@ -275,3 +275,37 @@ def test_the_order_in_which_sets_are_visited_changes_nothing():
     assert values[0] == values[1] == values[2]
     alone = LearnedKernelScore(data)
     assert all(alone.fit("y", parents) == fit for parents, fit in values[0].items())
+
+
+def test_rows_repeated_many_times_are_left_to_an_exact_engine():
+    """Above 5,000 rows, but with few different ones: pivots would be short of them, and few rows do not repeat."""
+    b = np.random.default_rng(0).normal(size=(120, 4))
+    b[:, 0] = np.sin(4 * b[:, 1]) + np.cos(3 * b[:, 2]) + 0.3 * b[:, 0]
+    data = Dataset.from_array(np.repeat(b, 45, axis=0))
+    assert data.n_rows > 5000
+    exact = LearnedKernelScore(data, engine="compressed")
+    for engine in ("auto", "lowrank"):
+        score = LearnedKernelScore(data, engine=engine)
+        at = {"response_bandwidth": 1.0, "bandwidths": {"x2": 0.4, "x3": 0.4}, "noise": 0.1}
+        assert score.evaluate("x1", ["x2", "x3"], at)[0] == pytest.approx(
+            exact.evaluate("x1", ["x2", "x3"], at)[0], abs=0.02
+        )
+        assert score.fit("x1", ["x2"]).value >= exact.fit("x1", ["x2"]).value - 0.05
+
+
+def test_a_kernel_that_is_almost_constant_keeps_one_pivot():
+    data = Dataset.from_array(np.random.default_rng(0).normal(size=(90, 2)))
+    at = {"response_bandwidth": 1.0, "bandwidths": {"x2": 1.0}, "noise": 1000.0}
+    exact, _ = LearnedKernelScore(data, engine="dense").evaluate("x1", ["x2"], at)
+    for engine in ("lowrank", "semidense"):
+        assert LearnedKernelScore(data, engine=engine).evaluate("x1", ["x2"], at)[0] == pytest.approx(exact, abs=0.01)
+    with pytest.raises(OptionError, match="tolerance"):
+        LearnedKernelScore(data, tolerance=np.inf)
+
+
+def test_auto_takes_no_engine_that_memory_cannot_hold():
+    table = np.random.default_rng(0).integers(0, 6, size=(50_000, 6)).astype(float)
+    data = Dataset.from_array(table)
+    problem = Problem(data.points("x1"), tuple(data.points(f"x{j}") for j in range(2, 7)))
+    at = Parameters(1.0, np.ones(5), 0.3)
+    assert choose_engine(problem, "auto", at, 0.01) == "lowrank"

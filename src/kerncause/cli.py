@@ -211,7 +211,7 @@ def score(
         ledger = Ledger(make_score(score, table, **options))
         names = frozenset(_cells(parents))
         fit = ledger.fit(target, names)
-        without = {name: Comparison(target, names - {name}, names) for name in names}
+        without = {name: Comparison(target, names - {name}, names) for name in sorted(names)}
         ledger.prepare(without.values(), settled=True)
         gains = {name: ledger.gain(comparison) for name, comparison in without.items()}
         _Screen(quiet=False).fit(target, fit, gains)

@@ -114,8 +114,8 @@ class Pivots:
     traces: Floats
 
     def needed(self, tolerance: float) -> int:
-        """Return how many of them bring the trace down to `tolerance` (all, if none does)."""
-        return min(int(np.searchsorted(-self.traces, -tolerance)), len(self.rows))
+        """Return how many of them bring the trace down to `tolerance`: at least one, all if none does."""
+        return min(max(int(np.searchsorted(-self.traces, -tolerance)), 1), len(self.rows))
 
 
 def pivoted_cholesky(diagonal: Floats, kernel: Kernel, tolerance: float, most: int, weights: Floats) -> Pivots:
@@ -136,7 +136,7 @@ def pivoted_cholesky(diagonal: Floats, kernel: Kernel, tolerance: float, most: i
     rows: list[int] = []
     traces = [float(weights @ residual)]
     most = min(most, len(diagonal))
-    while len(rows) < most and traces[-1] > tolerance and residual.max() > SMALLEST_PIVOT:
+    while len(rows) < most and (not rows or traces[-1] > tolerance) and residual.max() > SMALLEST_PIVOT:
         done = factor[: len(rows)]
         size = min(1 + len(rows) // BLOCK_SHARE, LARGEST_BLOCK, most - len(rows))
         chosen, lower = _block(kernel, done, residual, weights, size)
@@ -151,7 +151,7 @@ def pivoted_cholesky(diagonal: Floats, kernel: Kernel, tolerance: float, most: i
             residual[pivot] = 0.0
             rows.append(pivot)
             traces.append(float(weights @ residual))
-    kept = int(np.searchsorted(-np.array(traces), -tolerance))
+    kept = max(int(np.searchsorted(-np.array(traces), -tolerance)), 1)
     return Pivots(np.array(rows[:kept], dtype=np.int64), np.array(traces[: kept + 1]))
 
 

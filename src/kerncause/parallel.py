@@ -16,7 +16,7 @@ import pickle
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,10 +64,10 @@ def batches(score: LocalScore, workers: int | None = None, executor: Executor | 
             score.prepare()
         with tempfile.TemporaryDirectory(prefix="kerncause-") as folder:
             path = Path(folder) / "score"
-            _scores_here[path] = score
             crew: _Crew = _Processes(count) if executor is None else _Guests(executor)
             if crew.need_a_file:
                 _write(score, path)
+            _scores_here[path] = score
             try:
                 yield lambda queries: _spread(crew, path, queries)
             finally:
@@ -139,7 +139,7 @@ class _Processes(_Crew):
             process.terminate()
 
 
-def _spread(crew: _Crew, path: Path, queries: Sequence[Query]) -> Iterator[tuple[Query, LocalFit]]:
+def _spread(crew: _Crew, path: Path, queries: Sequence[Query]) -> Generator[tuple[Query, LocalFit]]:
     if len(queries) < SMALLEST_BATCH:
         yield from ((query, _answer(_scores_here[path], query)) for query in queries)
         return
@@ -166,8 +166,10 @@ def _spread(crew: _Crew, path: Path, queries: Sequence[Query]) -> Iterator[tuple
                 task.cancel()
 
 
-# The scores this process has at hand, by the file they were written to.
+# The scores of the searches this process runs, or had running when it was forked, by their file.
 _scores_here: dict[Path, LocalScore] = {}
+# The score that this process, as a worker, last read from a file.
+_score_read: dict[Path, LocalScore] = {}
 
 
 def _start() -> None:
@@ -178,10 +180,11 @@ def _start() -> None:
 
 def _answers(path: Path, queries: Sequence[Query]) -> list[LocalFit]:
     """Compute some queries, in a worker."""
-    if path not in _scores_here:
-        _scores_here.clear()  # one search at a time: do not keep the table of the one before
-        _scores_here[path] = read_mapped(path)
-    score = _scores_here[path]
+    score = _scores_here.get(path) or _score_read.get(path)
+    if score is None:
+        score = read_mapped(path)
+        _score_read.clear()  # do not keep the table of the search before
+        _score_read[path] = score
     return [_answer(score, query) for query in queries]
 
 

@@ -181,6 +181,12 @@ class Dataset:
             self._thinned[rows] = replace(self._rows(chosen), weights=None)
         return self._thinned[rows]
 
+    def repeated(self) -> "Dataset":
+        """Return the table with every row as often as it occurs."""
+        if self.weights is None:
+            return self
+        return replace(self._rows(np.repeat(np.arange(len(self.values)), self.weights)), weights=None)
+
     @cached_property
     def compact(self) -> "Dataset":
         """The table with equal rows kept once and counted, if that makes it much shorter; else the table itself.

@@ -43,6 +43,8 @@ def _measured(points: Points) -> float:
         rows = np.linspace(0, points.n - 1, MOST_POINTS).astype(np.int64)
         every = points.repeated().values if distinct.shape[1] > 1 else np.repeat(distinct, counts, axis=0)
         distinct, counts = np.unique(every[rows], axis=0, return_counts=True)
+        if len(distinct) < 2:  # one value dominates
+            distinct, counts = points.distinct[:MOST_POINTS], points.counts[:MOST_POINTS]
     if len(distinct) > LINE_POINTS and distinct.shape[1] == 1:
         return 2.0 * _median_of_many(distinct[:, 0], counts)
     above = np.triu_indices(len(distinct), 1)

@@ -87,6 +87,11 @@ class Engine(Protocol):
         """How many rows the parents' kernel is projected on; None: it is not projected."""
         ...
 
+    @property
+    def provisional_error(self) -> float:
+        """How many nats S/n may be off in an ascent, roughly."""
+        ...
+
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L and its gradient."""
         ...
@@ -109,6 +114,7 @@ class ExactEngine(ABC):
 
     least_cost = 0.0
     rank: int | None = None
+    provisional_error = 0.0
 
     @abstractmethod
     def evaluate(self, parameters: Parameters) -> Evaluation:

@@ -81,7 +81,7 @@ def certified_value(problem: Problem, name: str, at: Parameters, tolerance: floa
 def _cheapest(problem: Problem, start: Parameters, tolerance: float) -> str:
     best, least = "", float("inf")
     for name, engine in ENGINES.items():
-        if engine.least_cost >= least:
+        if engine.least_cost >= least or engine.memory(problem, start) > MOST_MEMORY:
             continue
         cost = engine.cost(problem, start, tolerance)
         if cost < least:

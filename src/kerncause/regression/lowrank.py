@@ -28,7 +28,7 @@ from scipy.spatial.distance import cdist
 
 from kerncause.linalg import Cholesky, shifted
 from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, Problem
-from kerncause.regression.compressed import joint_row_count
+from kerncause.regression.compressed import CompressedEngine, joint_row_count
 from kerncause.regression.exact import exact_engine
 from kerncause.regression.factors import JITTER, LEAST_JITTER, Basis, Inputs, inputs_of
 from kerncause.regression.semidense import lack_of_response, response_error
@@ -189,6 +189,17 @@ class LowRankEngine:
             for pivots, captured, lack in both
         )
 
+    @property
+    def _can_be_exact(self) -> bool:
+        """Whether an engine that does not project K_PA is within reach."""
+        nowhere = Parameters(1.0, np.ones(len(self.problem.parents)), 1.0)
+        return self.n <= EXACT_UP_TO or CompressedEngine.cost(self.problem, nowhere, 0.0) <= MOST_OPERATIONS
+
+    @property
+    def provisional_error(self) -> float:
+        """How many nats S/n may be off in an ascent, roughly."""
+        return LACK_SLACK * ASCENT_SHARE * self.tolerance * max(1.0, self.n / ROUGHER_ABOVE)
+
     def _lack_in_ascent(self, parameters: Parameters) -> float:
         """Of very many rows more may be missed: what is compared grows with their number."""
         return _lack_of_parents(parameters, self.tolerance) * max(1.0, self.n / ROUGHER_ABOVE)
@@ -212,7 +223,7 @@ class LowRankEngine:
         most = self._most_pivots
         response = self.response.pivots(s_x, lack_of_response(parameters, self.tolerance), most).rows
         parents = self.parents.pivots(parameters.bandwidths, self._lack_in_ascent(parameters), most).rows
-        if self.n <= EXACT_UP_TO and max(len(parents), len(response)) >= most:
+        if max(len(parents), len(response)) >= most and self._can_be_exact:
             return exact_engine(self.problem, parameters, self.tolerance)
         return replace(self, response_pivots=response, parent_pivots=parents)
 
@@ -266,6 +277,7 @@ class LowRankEngine:
         """
         n, N = self.n, len(self.parents.points)
         most = most_pivots(n, N, MOST_OPERATIONS_ONCE)
+        can_be_exact = self._can_be_exact
         if n <= EXACT_UP_TO:  # with more pivots than this one Cholesky factor of K_t costs less
             most = min(most, int(n * math.sqrt((n / 3.0 + 300.0) / (COST_OF_BOUND * N))))
         lack = _lack_of_parents(parameters, self.tolerance)
@@ -273,16 +285,15 @@ class LowRankEngine:
         for share, further in STRICTNESS:
             share *= min(1.0, STRICTER_ABOVE / n)
             pivots = self.parents.pivots(parameters.bandwidths, lack * share * further / n, most)
-            if n <= EXACT_UP_TO and len(pivots.rows) >= most:
+            if can_be_exact and len(pivots.rows) >= most:
                 break
-            of_response = self.response.pivots(
-                np.array([parameters.response_bandwidth]), lack_of_response(parameters, self.tolerance) * share, N
-            )
+            lack_of_x = lack_of_response(parameters, self.tolerance) * share
+            of_response = self.response.pivots(np.array([parameters.response_bandwidth]), lack_of_x, most)
             engine = replace(self, response_pivots=of_response.rows, parent_pivots=pivots.rows)
             value, bound = engine._bounded(parameters, pivots.needed(lack * share))
             if bound <= self.tolerance * n or len(pivots.rows) >= most:
                 break
-        if n <= EXACT_UP_TO and bound > self.tolerance * n:
+        if can_be_exact and bound > self.tolerance * n:
             return exact_engine(self.problem, parameters, self.tolerance).certified(parameters)
         return value, bound
 

@@ -67,6 +67,11 @@ class SemidenseEngine:
         return 8.0 * problem.n**2 * 4
 
     @property
+    def provisional_error(self) -> float:
+        """How many nats S/n may be off in an ascent, roughly."""
+        return LACK_SLACK * self.tolerance
+
+    @property
     def n(self) -> int:
         """Rows of the table."""
         return self.problem.n
@@ -133,15 +138,13 @@ class SemidenseEngine:
         The bound is that of `LowRankEngine.certified` with nothing lacking in K_PA.
         """
         _, factor = self._factored(parameters)
-        engine: Engine = self
         for strictness in STRICTNESS:
-            assert isinstance(engine, SemidenseEngine)
-            value, bound = engine._bounded(parameters, factor)
-            if bound <= self.tolerance * self.n:
-                break
             engine = self._repivoted(parameters, strictness)
             if not isinstance(engine, SemidenseEngine):
                 return engine.certified(parameters)
+            value, bound = engine._bounded(parameters, factor)
+            if bound <= self.tolerance * self.n:
+                break
         return value, bound
 
     def _bounded(self, parameters: Parameters, factor: Cholesky) -> tuple[float, float]:

@@ -96,10 +96,10 @@ class LocalFit:
         converged: whether the optimiser said so for the best start.
         error_bound: how far `value` may lie from the exact one at these parameters (0: exact).
         certified: whether `error_bound` is within the tolerance asked for.
-        starts_disagree: whether the starts that were followed to the end ended more than 0.01 apart.
+        starts_disagree: whether starts ended more than 0.01 apart on the rows where they were tried.
         at_bounds: the parameters that ended at a bound (`response`, `noise`, or a parent's name).
         rows: number of rows the score was computed on.
-        is_settled: whether `value` is final; a provisional one is off by a fraction of a nat.
+        is_settled: whether `value` is final; a provisional one is off by about `error_bound`, which is then a guess.
         provisional: the value before it was settled. Where fits begin is decided by this, so that it does not
             depend on what else was settled.
     """

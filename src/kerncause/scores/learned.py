@@ -21,7 +21,6 @@ Where this departs from the paper, and why:
   values, where k(a, b) = exp(-1/8), whatever the split and whatever the bounds.
 """
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -52,6 +51,8 @@ Bandwidths = Literal["per-parent", "shared"]
 
 START_NOISE = 0.1**0.5
 MOST_RESIDUAL_ROWS = 8000
+# Nats: a provisional value may be off by this much, or more if its engine says so.
+LEAST_DOUBT = 0.5
 # How much rougher engines may be on fewer rows.
 ROUGHER = 10.0
 
@@ -86,7 +87,7 @@ class LearnedKernelScore:
 
     Args:
         data: the table.
-        engine: `auto` (the cheapest), `dense`, `compressed` or `lowrank`.
+        engine: `auto` (the cheapest), `dense`, `semidense`, `compressed` or `lowrank`.
         bandwidths: `per-parent` or `shared`.
         starts: how many starts the optimiser gets, 1 to 5.
         tolerance: how far, in nats per output column, `LocalFit.value` may lie from the exact score.
@@ -123,7 +124,7 @@ class LearnedKernelScore:
         }.items():
             if not 0 < low < high < np.inf:
                 raise OptionError(f"{name} cannot be ({low}, {high}): give two positive numbers, the lower first")
-        if not tolerance > 0:
+        if not 0 < tolerance < np.inf:
             raise OptionError(
                 f"tolerance (--tolerance) cannot be {tolerance}: give a positive number of nats, such as 0.01"
             )
@@ -220,7 +221,8 @@ class LearnedKernelScore:
         )
         if isinstance(best.objective.engine, ExactEngine):
             return fit
-        fit = replace(fit, is_settled=False, provisional=best.value, error_bound=math.inf, certified=False)
+        doubt = max(best.objective.engine.provisional_error, LEAST_DOUBT)
+        fit = replace(fit, is_settled=False, provisional=best.value, error_bound=doubt, certified=False)
         return self.settled(target, parents, fit) if settle else fit
 
     def settled(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
@@ -291,8 +293,11 @@ class LearnedKernelScore:
                 f"draw a sample of at most {MOST_RESIDUAL_ROWS:,} rows"
             )
         at = _checked(fit or self.fit(target, parents), names)
-        canonical = self._task(target, names, data, self._options["engine"]).objective_at(at).engine.residuals(at)
-        if data.weights is not None:  # a restricted score, whose rows have no order of their own
+        is_counted, data = data.weights is not None, data.repeated()
+        with one_blas_thread():
+            task = self._task(target, names, data, self._options["engine"])
+            canonical = task.objective_at(at).engine.residuals(at)
+        if is_counted:  # a restricted score, whose rows have no order of their own
             return canonical
         place = np.argsort(data.row_order)
         return canonical[np.ix_(place, place)]
@@ -310,7 +315,8 @@ class LearnedKernelScore:
         names = self.data.in_canonical_order(parents)
         if target in names:
             raise OptionError(f"{quoted(target)} cannot be its own parent")
-        return names, (self._table if table is None else table).complete_for({target, *names})
+        wanted = {target, *names}
+        return names, self._table.complete_for(wanted).compact if table is None else table.complete_for(wanted)
 
     def _task(
         self, target: str, names: tuple[str, ...], data: Dataset, engine: str, tolerance: float | None = None
@@ -345,8 +351,8 @@ class LearnedKernelScore:
 
         def on_fewer(rows: int) -> Task | None:
             chosen = choose_engine(problem, engine, heuristic, tolerance)
-            if rows >= data.n_rows or chosen in ("compressed", "dense"):
-                return None
+            if rows >= data.n_rows or chosen in ("compressed", "dense") or data.weights is not None:
+                return None  # a few rows would not repeat as all rows do
             thinned = data.thinned(rows)
             levels = len(thinned.points(target).distinct)
             is_same_problem = levels > 2 or levels == len(response.distinct)

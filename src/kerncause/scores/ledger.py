@@ -1,13 +1,13 @@
 """Every local score of a search, computed once and kept.
 
 A search asks in batches: `prepare` collects what is not known yet and has it computed, perhaps by several
-processes; `gain` then only looks up. A score may give provisional values, which are off by a fraction of a nat:
+processes; `gain` then only looks up. A score may give provisional values, which are a little off:
 `prepare(..., settled=True)` makes those final on which something depends. With gaps in the table two parent sets are
 compared on the rows that are complete for both, so a score is filed under the gaps that decided its rows as well.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from kerncause.errors import ComputationError
@@ -41,7 +41,7 @@ class Comparison:
     after: Variables
 
 
-Batch = Callable[[Sequence[Query]], Iterator[tuple[Query, LocalFit]]]
+Batch = Callable[[Sequence[Query]], Generator[tuple[Query, LocalFit]]]
 
 
 def answer(score: LocalScore, query: Query) -> LocalFit:
@@ -103,14 +103,25 @@ class Ledger:
             open_ = [query for query in wanted if not self._fits[query].is_settled]
             self._compute([replace(query, provisional=self._fits[query]) for query in open_])
 
+    def doubt(self, comparison: Comparison) -> float:
+        """Return how far a gain may be off because it rests on provisional values."""
+        fits = [self._fits[query] for query in self._queries(comparison)]
+        return sum(fit.error_bound for fit in fits if not fit.is_settled)
+
     def _compute(self, queries: Sequence[Query]) -> None:
-        for query, fit in self._batch(queries):
-            if math.isnan(fit.value):
-                raise ComputationError(
-                    f"the score of {quoted(query.target)} with parents {sorted(query.parents)} is not a number"
-                )
-            self._fits[query] = fit
-            self._on_score()
+        answers = self._batch(queries)
+        try:
+            for query, fit in answers:
+                if math.isnan(fit.value):
+                    raise ComputationError(
+                        f"the score of {quoted(query.target)} with parents {sorted(query.parents)} is not a number"
+                    )
+                is_new = query not in self._fits
+                self._fits[query] = fit
+                if is_new:
+                    self._on_score()
+        finally:  # on an error nobody waits for the rest
+            answers.close()
 
     def _precursor(self, query: Query) -> LocalFit | list[Query]:
         if not isinstance(self.score, StagedScore):

@@ -263,6 +263,8 @@ def _updated(H: Floats, step: Floats, change: Floats) -> Floats:
     """Return the BFGS update of H, damped where the loss curves the wrong way (Powell 1978)."""
     Hs = H @ step
     sHs, sy = float(step @ Hs), float(step @ change)
+    if sHs <= 0.0:  # the step was shortened to nothing
+        return H
     if sy < 0.2 * sHs:
         share = 0.8 * sHs / (sHs - sy)
         change = share * change + (1.0 - share) * Hs

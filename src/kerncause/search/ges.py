@@ -41,8 +41,6 @@ from kerncause.search.operators import (
 # Nats: gains this close are equal, and a gain no larger is none. Far below what decides an edge, far above
 # the rounding of a sum of scores.
 TIE = 1e-7
-# Nats: provisional gains this close to the best, or to none, are settled before they are compared.
-PROVISIONAL_MARGIN = 1.0
 
 
 def ges(
@@ -112,8 +110,9 @@ class _Run:
         while True:
             gains = {op: self._gain(readings) for op, readings in compared.items()}
             best = self._first(gains, only_new)
-            close = (gains[best[0]] if best else 0.0) - PROVISIONAL_MARGIN
-            contenders = [op for op, gain in gains.items() if gain >= close]
+            doubts = {op: max(sum(map(self.ledger.doubt, r)) for r in readings) for op, readings in compared.items()}
+            close = gains[best[0]] - doubts[best[0]] if best else 0.0
+            contenders = [op for op, gain in gains.items() if gain + doubts[op] >= close]
             decisive = [c for op in contenders for reading in compared[op] for c in reading]
             if all(map(self.ledger.is_settled, decisive)):
                 return (best[0], gains[best[0]], best[1]) if best else None
