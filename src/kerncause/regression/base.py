@@ -87,9 +87,8 @@ class Engine(Protocol):
         """How many rows the parents' kernel is projected on; None: it is not projected."""
         ...
 
-    @property
-    def provisional_error(self) -> float:
-        """How many nats S/n may be off in an ascent, roughly."""
+    def provisional_error(self, parameters: Parameters) -> float:
+        """Return how many nats S/n is off in an evaluation, roughly."""
         ...
 
     def evaluate(self, parameters: Parameters) -> Evaluation:
@@ -114,7 +113,6 @@ class ExactEngine(ABC):
 
     least_cost = 0.0
     rank: int | None = None
-    provisional_error = 0.0
 
     @abstractmethod
     def evaluate(self, parameters: Parameters) -> Evaluation:
@@ -133,6 +131,10 @@ class ExactEngine(ABC):
     def adapted(self, parameters: Parameters) -> Self:
         """Return itself."""
         return self
+
+    def provisional_error(self, parameters: Parameters) -> float:
+        """Return 0."""
+        return 0.0
 
     def certified(self, parameters: Parameters) -> tuple[float, float]:
         """Return L, and 0."""

@@ -40,7 +40,7 @@ Ints = npt.NDArray[np.int64]
 EXACT_UP_TO = 5000
 # Beyond that, so many operations an evaluation may take, or the certificate, which is made once; and so many bytes
 # the features of all rows.
-MOST_OPERATIONS = 2.5e10
+MOST_OPERATIONS = 1.6e10
 MOST_OPERATIONS_ONCE = 1.5e11
 # With a larger tolerance than this an evaluation may take less, down to an eighth.
 USUAL_TOLERANCE = 0.01
@@ -195,10 +195,11 @@ class LowRankEngine:
         nowhere = Parameters(1.0, np.ones(len(self.problem.parents)), 1.0)
         return self.n <= EXACT_UP_TO or CompressedEngine.cost(self.problem, nowhere, 0.0) <= MOST_OPERATIONS
 
-    @property
-    def provisional_error(self) -> float:
-        """How many nats S/n may be off in an ascent, roughly."""
-        return LACK_SLACK * ASCENT_SHARE * self.tolerance * max(1.0, self.n / ROUGHER_ABOVE)
+    def provisional_error(self, parameters: Parameters) -> float:
+        """Return how many nats S/n is off in an evaluation, roughly: what the log-determinant may lack."""
+        basis = self.parents.basis(parameters.bandwidths, self.parent_pivots)
+        missing = self.n - float(self.parents.root_weights**2 @ basis.captured())
+        return max(missing, 0.0) / (2.0 * parameters.noise**2)
 
     def _lack_in_ascent(self, parameters: Parameters) -> float:
         """Of very many rows more may be missed: what is compared grows with their number."""

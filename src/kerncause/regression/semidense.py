@@ -66,9 +66,8 @@ class SemidenseEngine:
         """Bytes held at the peak of one evaluation."""
         return 8.0 * problem.n**2 * 4
 
-    @property
-    def provisional_error(self) -> float:
-        """How many nats S/n may be off in an ascent, roughly."""
+    def provisional_error(self, parameters: Parameters) -> float:
+        """Return how many nats S/n is off in an evaluation, roughly."""
         return LACK_SLACK * self.tolerance
 
     @property

@@ -221,7 +221,7 @@ class LearnedKernelScore:
         )
         if isinstance(best.objective.engine, ExactEngine):
             return fit
-        doubt = max(best.objective.engine.provisional_error, LEAST_DOUBT)
+        doubt = max(best.objective.engine.provisional_error(parameters), LEAST_DOUBT)
         fit = replace(fit, is_settled=False, provisional=best.value, error_bound=doubt, certified=False)
         return self.settled(target, parents, fit) if settle else fit
 
