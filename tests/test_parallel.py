@@ -65,7 +65,6 @@ def test_the_table_is_mapped_not_copied(tmp_path):
 
 class Unfit:
     variables = ("a", "b", "c", "level")
-    hidden = None
 
     def __init__(self):
         self.local_score = lambda target, parents: 0.0

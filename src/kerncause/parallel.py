@@ -16,6 +16,7 @@ import pickle
 import signal
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -75,7 +76,7 @@ def batches(score: LocalScore, workers: int | None = None, executor: Executor | 
                 crew.leave()
 
 
-class _Crew:
+class _Crew(ABC):
     """Those who compute the tasks of one search.
 
     Attributes:
@@ -86,14 +87,15 @@ class _Crew:
     tasks = TASKS_OF_UNKNOWN_WORKERS
     need_a_file = True
 
+    @abstractmethod
     def submit(self, path: Path, queries: Sequence[Query]) -> "Future[list[LocalFit]]":
         """Have some queries computed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def replaced(self) -> bool:
         """Start again after a death, if that can be done."""
-        return False
 
+    @abstractmethod
     def leave(self) -> None:
         """Stop what is still running."""
 
@@ -106,6 +108,12 @@ class _Guests(_Crew):
 
     def submit(self, path: Path, queries: Sequence[Query]) -> "Future[list[LocalFit]]":
         return self._executor.submit(_answers, path, queries)
+
+    def replaced(self) -> bool:
+        return False
+
+    def leave(self) -> None:
+        pass
 
 
 class _Processes(_Crew):
