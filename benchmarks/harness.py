@@ -121,20 +121,24 @@ def run(names: list[str], benchmarks: list[Benchmark]) -> None:
         raise SystemExit(f"there is no benchmark {', '.join(unknown)}: the choices are {', '.join(by_name)}")
     print(*HEAD, sep="\n")
     lines: list[str] = []
-    for name in names or by_name:
-        for row in by_name[name]():
+    left = list(names or by_name)
+    while left:
+        for row in by_name[left.pop(0)]():
             lines.append(row.line())
             print(row.line(), flush=True)
         if not names:
-            RESULTS.write_text(_page(lines))
+            RESULTS.write_text(_page(lines, left))
     if not names:
         print(f"\nwritten to {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS}")
 
 
-def _page(lines: list[str]) -> str:
+def _page(lines: list[str], left: list[str]) -> str:
+    """Return the table, and what it lacks if the run is stopped now."""
     today = datetime.datetime.now(tz=datetime.UTC).date()
     told = [
         f"Written by `make bench` on {today}. {machine()}.",
         f"A fixed workload of 1,000 small exponentials took {calibration() * 1e3:.2f} ms.",
     ]
+    if left:
+        told.append(f"The run was stopped before {', '.join(left)}.")
     return "\n".join(["# Benchmark results", "", *told, "", *HEAD, *lines, ""])
