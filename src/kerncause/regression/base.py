@@ -60,14 +60,14 @@ class Parameters:
 class Evaluation:
     """L and its derivatives with respect to log s_x, log s_1..log s_k (k,) and log s_e.
 
-    `is_good` tells whether the engine was good enough for these parameters.
+    `excess` is by how many nats of S/n, roughly, the engine errs more at these parameters than it was to.
     """
 
     value: float
     response_bandwidth: float
     bandwidths: Floats
     noise: float
-    is_good: bool = True
+    excess: float = 0.0
 
 
 class Engine(Protocol):

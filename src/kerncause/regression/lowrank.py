@@ -31,7 +31,7 @@ from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, P
 from kerncause.regression.compressed import CompressedEngine, joint_row_count
 from kerncause.regression.exact import exact_engine
 from kerncause.regression.factors import JITTER, LEAST_JITTER, Basis, Inputs, inputs_of
-from kerncause.regression.semidense import lack_of_response, response_error
+from kerncause.regression.semidense import excess, lack_of_response, response_error
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -57,7 +57,6 @@ COST_PER_CALL = 1.5e7
 # 2 s_e^2 nats a column. The ascent may err by half a tolerance there.
 ASCENT_SHARE = 0.5
 ROUGHER_ABOVE = 8_000
-LACK_SLACK = 10.0
 # The certificate's t adds up n roots before it squares, so its further pivots must miss n times less. Tried in
 # turn: how much of the ascent's share the first pivots may miss, and n times how much of that the further ones.
 STRICTNESS = ((0.5, 1.0), (0.05, 0.05))
@@ -176,16 +175,17 @@ class LowRankEngine:
         """Return itself if its pivots still capture the kernels at these parameters, or choose new ones."""
         weights = self.response.root_weights**2
         of_response, of_parents = (float(weights @ basis.captured()) for basis in self._bases(parameters))
-        return self if self._captures(of_response, of_parents, parameters) else self._repivoted(parameters)
+        return self._repivoted(parameters) if self._excess(of_response, of_parents, parameters) else self
 
-    def _captures(self, of_response: float, of_parents: float, parameters: Parameters) -> bool:
-        """Tell whether the traces captured of K_X and K_PA are enough, or as much as pivots may capture."""
+    def _excess(self, of_response: float, of_parents: float, parameters: Parameters) -> float:
+        """Return by how many nats the traces captured of K_X and K_PA are too little, if pivots may capture more."""
         both = (
             (self.response_pivots, of_response, lack_of_response(parameters, self.tolerance)),
             (self.parent_pivots, of_parents, self._lack_in_ascent(parameters)),
         )
-        return all(
-            len(pivots) >= self._most_pivots or self.n - captured <= LACK_SLACK * lack
+        most = self._most_pivots
+        return max(
+            0.0 if len(pivots) >= most else excess(self.n - captured, lack, self.tolerance)
             for pivots, captured, lack in both
         )
 
@@ -259,7 +259,7 @@ class LowRankEngine:
             response_bandwidth=float(d_response[0]) / parameters.response_bandwidth**2,
             bandwidths=d_parents / parameters.bandwidths**2,
             noise=2.0 * noise2 * float(d_noise2),
-            is_good=self._captures(float(np.trace(W)), float(np.trace(VtV)), parameters),
+            excess=self._excess(float(np.trace(W)), float(np.trace(VtV)), parameters),
         )
 
     def certified(self, parameters: Parameters) -> tuple[float, float]:

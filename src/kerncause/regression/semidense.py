@@ -25,7 +25,7 @@ from kerncause.regression.factors import LEAST_JITTER, Inputs, inputs_of, weight
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-LACK_SLACK = 30.0
+LACK_SLACK = 10.0
 STRICTNESS = (1.0, 10.0, 100.0, 1000.0)
 # With more pivots than this share of the rows nothing is gained over the dense engine.
 MOST_SHARE = 0.5
@@ -79,11 +79,11 @@ class SemidenseEngine:
         """Return itself if its pivots still capture K_X at these parameters, or choose new ones."""
         s_x = np.array([parameters.response_bandwidth])
         captured = self.response.basis(s_x, self.response_pivots).captured()
-        return self if self._captures(float(captured.sum()), parameters) else self._repivoted(parameters)
+        return self._repivoted(parameters) if self._excess(float(captured.sum()), parameters) else self
 
-    def _captures(self, captured: float, parameters: Parameters) -> bool:
-        """Tell whether the trace captured of K_X is enough."""
-        return self.n - captured <= LACK_SLACK * lack_of_response(parameters, self.tolerance)
+    def _excess(self, captured: float, parameters: Parameters) -> float:
+        """Return by how many nats the trace captured of K_X is too little."""
+        return excess(self.n - captured, lack_of_response(parameters, self.tolerance), self.tolerance)
 
     def _repivoted(self, parameters: Parameters, strictness: float = 1.0) -> Engine:
         s_x, most = np.array([parameters.response_bandwidth]), max(int(MOST_SHARE * self.n), 2)
@@ -118,7 +118,7 @@ class SemidenseEngine:
             response_bandwidth=float(d_response[0]) / parameters.response_bandwidth**2,
             bandwidths=self.parents.by_variable(d_parents, len(parameters.bandwidths)) / parameters.bandwidths**2,
             noise=2.0 * noise2 * trace,
-            is_good=self._captures(float(np.trace(W)), parameters),
+            excess=self._excess(float(np.trace(W)), parameters),
         )
 
     def _factored(self, parameters: Parameters) -> tuple[Floats, Cholesky]:
@@ -168,6 +168,11 @@ def lack_of_response(parameters: Parameters, tolerance: float) -> float:
     A residual of K_X is amplified by K_t^-1 on both sides, so it must be smaller than that of K_PA.
     """
     return 0.05 * parameters.noise**2 * tolerance
+
+
+def excess(missing: float, lack: float, tolerance: float) -> float:
+    """Return by how many nats a projection errs too much, where missing `lack` of a trace is worth the tolerance."""
+    return tolerance * max(missing / lack - LACK_SLACK, 0.0)
 
 
 def response_error(R: Floats, tau: float, q: float, t: float, noise2: float) -> tuple[float, float]:

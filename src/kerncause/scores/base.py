@@ -100,8 +100,9 @@ class LocalFit:
         at_bounds: the parameters that ended at a bound (`response`, `noise`, or a parent's name).
         rows: number of rows the score was computed on.
         is_settled: whether `value` is final; a provisional one is off by about `error_bound`, which is then a guess.
-        provisional: the value before it was settled. Where fits begin is decided by this, so that it does not
+        provisional: the fit before it was settled. Others begin from this one, so that where they begin does not
             depend on what else was settled.
+        curvature: of a provisional fit, the Hessian of the loss where its ascent stopped, to go on with.
     """
 
     value: float
@@ -118,7 +119,13 @@ class LocalFit:
     at_bounds: tuple[str, ...] = ()
     rows: int | None = None
     is_settled: bool = True
-    provisional: float | None = None
+    provisional: "LocalFit | None" = field(default=None, repr=False, compare=False)
+    curvature: tuple[tuple[float, ...], ...] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def before_settling(self) -> "LocalFit":
+        """The fit as it was first computed."""
+        return self if self.provisional is None else self.provisional
 
 
 # Gives the fit of one target with some parents, or None if it has not been computed.

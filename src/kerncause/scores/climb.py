@@ -5,9 +5,12 @@
 * Otherwise the starts are followed on `EXPLORE_ROWS` evenly spaced rows, and the best places found are refined
   on all rows by a few quasi-Newton steps, with the curvature of the few rows to begin with. With very many rows
   there are levels between, because a place found on a hundred rows is a long way from the best on a million.
+* From a level between, refining stops at first where a couple of nats are missing: for most of what a search
+  compares that is enough, and `finish` goes on from there where it is not. If two places are that close, it goes
+  on at once. (The curvature of a hundred rows is too little to be trusted with such a promise.)
 * A fit with a precursor (the fit without one of its parents) begins at the precursor's optimum. It was found
-  on all rows, so it is not followed on few; what the few rows are asked is whether cold starts lead to a better
-  place there than the precursor does, and if so that place is refined as well.
+  on all rows, so it is not followed on few; what the few rows are asked is whether a cold start with short
+  bandwidths leads to a better place there than the precursor does, and if so that place is refined as well.
 * A parent at the upper bound of its bandwidth is next to switched off, and the likelihood is flat there: what a
   hundred rows switch off, a thousand may not. So refining begins with such parents at half of that bound.
 
@@ -40,9 +43,11 @@ LARGEST_LEVEL = 0.25
 BETTER = 0.1
 CLOSE = 5.0
 APART = 0.1
-# How many nats refining may leave: on the way, and at the end in units of the tolerance, or a millionth of a nat a
-# row where that is more.
+# How many nats refining may leave: on the way, for a provisional value (or a ten-thousandth of a nat a row), and at
+# the end in units of the tolerance, or a millionth of a nat a row where that is more.
 ENOUGH_ON_THE_WAY = 0.05
+ENOUGH_AT_FIRST = 2.0
+ENOUGH_AT_FIRST_PER_ROW = 1e-4
 ENOUGH = 0.3
 ENOUGH_PER_ROW = 1e-6
 
@@ -77,15 +82,14 @@ class Task:
         """Return the objective with an engine made for this place."""
         return self.objective_at(self.layout.unpacked(theta))
 
-    def levels(self) -> Iterator["Task"]:
-        """Iterate over tasks on more and more rows, this one last."""
+    def levels_between(self) -> Iterator["Task"]:
+        """Iterate over tasks on more and more rows, between the few and all."""
         rows = FIRST_LEVEL
         while rows < LARGEST_LEVEL * self.n:
             level = self.on_fewer(rows)
             if level is not None:
                 yield level
             rows *= LEVEL_FACTOR
-        yield self
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +107,10 @@ class Precursor:
 
 @dataclass(frozen=True, eq=False)
 class Climb:
-    """The best end, and whether starts ended apart on the rows where they were tried."""
+    """The best end, whether it is final, and whether starts ended apart on the rows where they were tried."""
 
     best: Ascent
+    is_final: bool
     starts_disagree: bool
 
 
@@ -126,15 +131,30 @@ def climb(task: Task, starts: int, tolerance: float, precursor: Precursor | None
         thetas = _cold(task, starts) if precursor is None else [_at(task, precursor.off), _at(task, precursor.short)]
         runs = [ascend(task.objective, theta) for theta in thetas]
         best = max(runs, key=_value)
-        return Climb(replace(best, evaluations=sum(run.evaluations for run in runs)), _disagree(runs))
+        return Climb(replace(best, evaluations=sum(run.evaluations for run in runs)), True, _disagree(runs))
     places, disagree = _explored(few, starts, precursor)
-    for level in task.levels():
-        enough = max(ENOUGH * tolerance, ENOUGH_PER_ROW * task.n) if level is task else ENOUGH_ON_THE_WAY
-        ends = [refine(level.near(theta), theta, H, enough) for theta, H in places]
-        tops = _distinct(ends)
-        if level is not task:
-            places = [(top.theta, curvature(top.objective, top.theta)) for top in tops]
-    return Climb(replace(tops[0], evaluations=sum(end.evaluations for end in ends)), disagree)
+    enough = _enough(task, tolerance)
+    for level in task.levels_between():
+        tops = _distinct([refine(level.near(theta), theta, H, ENOUGH_ON_THE_WAY) for theta, H in places])
+        places = [(top.theta, curvature(top.objective, top.theta)) for top in tops]
+        enough = max(ENOUGH_AT_FIRST, ENOUGH_AT_FIRST_PER_ROW * task.n)
+    ends = [refine(task.near(theta), theta, H, enough) for theta, H in places]
+    spent = sum(end.evaluations for end in ends)
+    tops = _distinct(ends)
+    if len(tops) > 1 and tops[0].promised > _enough(task, tolerance):  # only the end tells which is higher
+        tops = _distinct([finish(task, top.theta, top.curvature, tolerance) for top in tops])
+        spent += sum(top.evaluations for top in tops)
+    is_final = tops[0].promised <= _enough(task, tolerance)
+    return Climb(replace(tops[0], evaluations=spent), is_final, disagree)
+
+
+def finish(task: Task, theta: Floats, H: Floats, tolerance: float) -> Ascent:
+    """Refine to the end, from where a climb ended."""
+    return refine(task.near(theta), theta, H, _enough(task, tolerance))
+
+
+def _enough(task: Task, tolerance: float) -> float:
+    return max(ENOUGH * tolerance, ENOUGH_PER_ROW * task.n)
 
 
 def _explored(few: Task, starts: int, precursor: Precursor | None) -> tuple[list[tuple[Floats, Floats]], bool]:
@@ -142,13 +162,13 @@ def _explored(few: Task, starts: int, precursor: Precursor | None) -> tuple[list
 
     The curvature is that of the top reached on the few rows: away from a top it is of another kind.
     """
-    runs = [ascend(few.objective, theta, roughly=True) for theta in _cold(few, starts)]
+    first, *others = _cold(few, starts)
+    beside = first if precursor is None else _at(few, precursor.off)
+    runs = [ascend(few.objective, theta, roughly=True) for theta in (beside, *others)]
     if precursor is None:
         places = [(run.theta, run.theta) for run in _distinct(runs)]
     else:
-        beside = _at(few, precursor.off)
-        there = ascend(few.objective, beside, roughly=True)
-        best = max(runs, key=_value)
+        there, best = runs[0], max(runs[1:], key=_value)
         places = [(beside, there.theta)]
         if best.value > there.value + BETTER:
             places.append((best.theta, best.theta))

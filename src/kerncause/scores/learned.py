@@ -42,8 +42,8 @@ from kerncause.regression import (
     make_engine,
 )
 from kerncause.scores.base import LocalFit, Lookup
-from kerncause.scores.climb import START_SCALES, Precursor, Task, climb
-from kerncause.scores.optimise import Interval, Layout, Objective
+from kerncause.scores.climb import START_SCALES, Climb, Precursor, Task, climb, finish
+from kerncause.scores.optimise import Ascent, Interval, Layout, Objective
 from kerncause.text import quoted
 
 Floats = npt.NDArray[np.float64]
@@ -53,6 +53,8 @@ START_NOISE = 0.1**0.5
 MOST_RESIDUAL_ROWS = 8000
 # Nats: a provisional value may be off by this much, or more if its engine says so.
 LEAST_DOUBT = 0.5
+# The same for what the curvature says is missing, in units of that.
+DOUBT_OF_PROMISE = 2.0
 # How much rougher engines may be on fewer rows.
 ROUGHER = 10.0
 
@@ -177,9 +179,10 @@ class LearnedKernelScore:
         fits = {name: fit for name, fit in alone.items() if fit is not None}
         if len(fits) < len(alone):
             return [frozenset({name}) for name in alone if name not in fits]
-        least = min(fits, key=lambda name: _before_settling(fits[name]))
+        least = min(fits, key=lambda name: fits[name].before_settling.value)
         rest = frozenset(parents) - {least}
-        return lookup(rest) or [rest]
+        begin = lookup(rest)
+        return [rest] if begin is None else begin.before_settling
 
     @property
     def _is_staged(self) -> bool:
@@ -204,37 +207,70 @@ class LearnedKernelScore:
             task = self._task(target, names, data, self._options["engine"])
             starts, tolerance = self._options["starts"], self._options["tolerance"]
             climbed = climb(task, starts, tolerance, _precursor_of(task, names, begin), self._is_staged)
-        best = climbed.best
-        parameters = task.layout.unpacked(best.theta)
-        fit = LocalFit(
-            value=best.value,
+        fit = self._fit_at(climbed.best, names, task, climbed.starts_disagree)
+        if climbed.is_final and isinstance(climbed.best.objective.engine, ExactEngine):
+            return fit
+        fit = self._provisional(fit, climbed, task)
+        return self.settled(target, parents, fit) if settle else fit
+
+    @staticmethod
+    def _fit_at(end: Ascent, names: tuple[str, ...], task: Task, starts_disagree: bool) -> LocalFit:
+        parameters, engine = task.layout.unpacked(end.theta), end.objective.engine
+        return LocalFit(
+            value=end.value,
             bandwidths=dict(zip(names, parameters.bandwidths.tolist(), strict=True)),
             response_bandwidth=parameters.response_bandwidth,
             noise=parameters.noise,
-            engine=best.objective.engine.name,
-            rank=best.objective.engine.rank,
-            evaluations=best.evaluations,
-            converged=best.converged,
-            starts_disagree=climbed.starts_disagree,
-            at_bounds=task.layout.at_bounds(best.theta, names),
-            rows=data.n_rows,
+            engine=engine.name,
+            rank=engine.rank,
+            evaluations=end.evaluations,
+            converged=end.converged,
+            starts_disagree=starts_disagree,
+            at_bounds=task.layout.at_bounds(end.theta, names),
+            rows=task.n,
         )
-        if isinstance(best.objective.engine, ExactEngine):
-            return fit
-        doubt = max(best.objective.engine.provisional_error(parameters), LEAST_DOUBT)
-        fit = replace(fit, is_settled=False, provisional=best.value, error_bound=doubt, certified=False)
-        return self.settled(target, parents, fit) if settle else fit
+
+    @staticmethod
+    def _provisional(fit: LocalFit, climbed: Climb, task: Task) -> LocalFit:
+        """Return the fit with a guess of the value at the end of its ascent, and of how far off that is."""
+        best = climbed.best
+        lack = best.objective.engine.provisional_error(task.layout.unpacked(best.theta))
+        missing = 0.0 if climbed.is_final else best.promised
+        return replace(
+            fit,
+            value=best.value + missing,
+            is_settled=False,
+            certified=False,
+            error_bound=max(lack, LEAST_DOUBT) + DOUBT_OF_PROMISE * missing,
+            curvature=None if climbed.is_final else tuple(map(tuple, best.curvature.tolist())),
+        )
 
     def settled(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
         """Return a provisional fit with the best estimate of its value, and a bound on the error."""
         if fit.is_settled:
             return fit
         names, data = self._rows_for(target, parents)
+        tolerance = self._options["tolerance"]
         with one_blas_thread():
             task = self._task(target, names, data, self._options["engine"])
-            value, bound = task.certified_at(fit.engine, _checked(fit, names))
-        is_certified = bound <= self._options["tolerance"]
-        return replace(fit, value=value, error_bound=bound, certified=is_certified, is_settled=True)
+            final = self._finished(task, names, fit)
+            if final.is_settled:
+                return final
+            value, bound = task.certified_at(final.engine, _checked(final, names))
+        return replace(final, value=value, error_bound=bound, certified=bound <= tolerance, is_settled=True)
+
+    def _finished(self, task: Task, names: tuple[str, ...], fit: LocalFit) -> LocalFit:
+        """Return a provisional fit with its ascent at its end; it is settled if its engine is exact."""
+        if fit.curvature is None:
+            return replace(fit, provisional=fit)
+        theta = task.layout.start(_checked(fit, names), 1.0)
+        end = finish(task, theta, np.array(fit.curvature), self._options["tolerance"])
+        return replace(
+            self._fit_at(end, names, task, fit.starts_disagree),
+            evaluations=fit.evaluations + end.evaluations,
+            provisional=fit,
+            is_settled=isinstance(end.objective.engine, ExactEngine),
+        )
 
     def _begin(self, target: str, parents: frozenset[str]) -> LocalFit:
         """Compute the precursor of a parent set, on the rows of that set."""
@@ -379,10 +415,6 @@ def _precursor_of(task: Task, names: tuple[str, ...], begin: LocalFit | None) ->
         )
     )
     return Precursor(off, short)
-
-
-def _before_settling(fit: LocalFit) -> float:
-    return fit.value if fit.provisional is None else fit.provisional
 
 
 def _varies(data: Dataset, target: str) -> bool:

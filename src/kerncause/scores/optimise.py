@@ -34,7 +34,7 @@ Interval = tuple[float, float]
 MOST_ENGINES = 12
 # Where `ascend` stops: relative decrease of the loss (L-BFGS-B's default, and where it only explores).
 CLOSELY = 1e7 * float(np.finfo(float).eps)
-ROUGHLY = 1e-6
+ROUGHLY = 1e-5
 # Of `refine`.
 DIFFERENCE = 1e-3
 LEAST_CURVATURE = 1e-6
@@ -42,6 +42,7 @@ HIGHEST_CURVATURE = 10.0
 LONGEST_STEP = 1.0
 MOST_EVALUATIONS = 60
 SUFFICIENT = 1e-4
+TOO_MUCH = 0.2
 
 Loss = Callable[[Floats], tuple[float, Floats]]
 
@@ -133,8 +134,8 @@ class Objective:
         engine = self.engine.adapted(self.layout.unpacked(theta))
         return self if engine is self.engine else replace(self, engine=engine)
 
-    def at(self, parameters: Parameters) -> tuple[float, Parameters, bool]:
-        """Return S/n, its derivatives by log s_x, log s_1..s_k, log s_e, and whether the engine is good here."""
+    def at(self, parameters: Parameters) -> tuple[float, Parameters, float]:
+        """Return S/n, its derivatives by log s_x, log s_1..s_k, log s_e, and by how much the engine errs too much."""
         likelihood = self.engine.evaluate(parameters)
         s_x = parameters.response_bandwidth
         gradient = Parameters(
@@ -142,12 +143,12 @@ class Objective:
             likelihood.bandwidths / self.n,
             likelihood.noise / self.n,
         )
-        return (likelihood.value + self.jacobian.value(s_x)) / self.n, gradient, likelihood.is_good
+        return (likelihood.value + self.jacobian.value(s_x)) / self.n, gradient, likelihood.excess
 
-    def judged_loss(self, theta: Floats) -> tuple[float, Floats, bool]:
-        """Return -S/n^2 and its gradient for the optimiser's vector, and whether the engine is good here."""
-        value, gradient, is_good = self.at(self.layout.unpacked(theta))
-        return -value / self.n, self.layout.packed_gradient(gradient) / -self.n, is_good
+    def judged_loss(self, theta: Floats) -> tuple[float, Floats, float]:
+        """Return -S/n^2 and its gradient for the optimiser's vector, and by how many nats the engine errs too much."""
+        value, gradient, excess = self.at(self.layout.unpacked(theta))
+        return -value / self.n, self.layout.packed_gradient(gradient) / -self.n, excess
 
     def scaled_loss(self, theta: Floats) -> tuple[float, Floats]:
         """Return -S/n^2 and its gradient for the optimiser's vector."""
@@ -159,7 +160,8 @@ class Objective:
 class Ascent:
     """Where one start ended, and the objective with the engine that was good enough there.
 
-    `curvature` is the Hessian of the loss there, as far as it is known.
+    `curvature` is the Hessian of the loss there, as far as it is known, and `promised` how many nats it says are
+    missing.
     """
 
     objective: Objective
@@ -168,6 +170,7 @@ class Ascent:
     evaluations: int
     converged: bool
     curvature: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    promised: float = 0.0
 
 
 def ascend(objective: Objective, theta: Floats, roughly: bool = False) -> Ascent:
@@ -214,14 +217,20 @@ def curvature(objective: Objective, theta: Floats) -> Floats:
 
 
 def _refined(objective: Objective, theta: Floats, H: Floats, enough: float) -> tuple[Ascent, bool]:
-    """Take Newton steps with a curvature H that learns from each (BFGS), to the end or to where the engine is bad."""
+    """Take Newton steps with a curvature H that learns from each (BFGS), to the end or to where the engine is bad.
+
+    An engine is bad where it errs more than it was to, by a good part of what the next step promises. What it errs
+    too much at the place it was made for another would as well.
+    """
     low, high = objective.layout.log_limits
-    value, gradient, _ = objective.judged_loss(theta)
-    is_good = True  # the engine was made for this place
-    evaluations, converged, is_measured = 1, False, False
-    while is_good and evaluations < MOST_EVALUATIONS:
+    value, gradient, unavoidable = objective.judged_loss(theta)
+    excess = 0.0
+    evaluations, converged, is_measured, promised = 1, False, False, 0.0
+    while evaluations < MOST_EVALUATIONS:
         step = _newton_step(gradient, H, np.maximum(low - theta, -LONGEST_STEP), np.minimum(high - theta, LONGEST_STEP))
-        promised = -(gradient @ step + 0.5 * step @ H @ step) * objective.n
+        promised = -float(gradient @ step + 0.5 * step @ H @ step) * objective.n
+        if excess > TOO_MUCH * promised:
+            break
         if promised <= enough:
             free = step != 0.0
             if is_measured or np.square(gradient[free]).sum() * objective.n <= 2.0 * HIGHEST_CURVATURE * enough:
@@ -234,7 +243,7 @@ def _refined(objective: Objective, theta: Floats, H: Floats, enough: float) -> t
         shortened = 1.0
         while True:
             there = np.clip(theta + shortened * step, low, high)
-            value_there, gradient_there, is_good_there = objective.judged_loss(there)
+            value_there, gradient_there, excess_there = objective.judged_loss(there)
             evaluations += 1
             slope = shortened * float(gradient @ step)
             excess = value_there - value - slope
@@ -244,8 +253,9 @@ def _refined(objective: Objective, theta: Floats, H: Floats, enough: float) -> t
         if value_there > value:
             break
         H = _updated(H, there - theta, gradient_there - gradient)
-        theta, value, gradient, is_good = there, value_there, gradient_there, is_good_there
-    return Ascent(objective, -value * objective.n, theta, evaluations, converged, H), is_good
+        theta, value, gradient = there, value_there, gradient_there
+        excess = max(excess_there - 2.0 * unavoidable, 0.0)
+    return Ascent(objective, -value * objective.n, theta, evaluations, converged, H, promised), excess == 0.0
 
 
 def _newton_step(gradient: Floats, H: Floats, low: Floats, high: Floats) -> Floats:
