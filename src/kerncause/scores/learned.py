@@ -55,6 +55,7 @@ MOST_RESIDUAL_ROWS = 8000
 LEAST_DOUBT = 0.5
 # The same for what the curvature says is missing, in units of that.
 DOUBT_OF_PROMISE = 2.0
+NOTHING_BESIDE = 0.01
 # How much rougher engines may be on fewer rows.
 ROUGHER = 10.0
 
@@ -235,14 +236,16 @@ class LearnedKernelScore:
         """Return the fit with a guess of the value at the end of its ascent, and of how far off that is."""
         best = climbed.best
         lack = best.objective.engine.provisional_error(task.layout.unpacked(best.theta))
-        missing = 0.0 if climbed.is_final else best.promised
+        # Where the projection lacks much more than that, going on would gain nothing.
+        is_final = climbed.is_final or best.promised <= NOTHING_BESIDE * lack
+        missing = 0.0 if is_final else best.promised
         return replace(
             fit,
             value=best.value + missing,
             is_settled=False,
             certified=False,
             error_bound=max(lack, LEAST_DOUBT) + DOUBT_OF_PROMISE * missing,
-            curvature=None if climbed.is_final else tuple(map(tuple, best.curvature.tolist())),
+            curvature=None if is_final else tuple(map(tuple, best.curvature.tolist())),
         )
 
     def settled(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
