@@ -106,12 +106,15 @@ def lowrank_growth() -> Iterator[Row]:
 def where_the_time_goes() -> Iterator[Row]:
     """Shares of one fit, by what they are spent on; timed around the functions, which costs next to nothing."""
     for n, parents in ((1_000, 2), (1_000, 4), (64_000, 2)):
-        shares = _shares(n, parents)
-        text = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+        phases, within = _shares(n, parents)
+        text = "; across these ".join(
+            ", ".join(f"{name} {share:.0%}" for name, share in shares.items()) for shares in (phases, within)
+        )
         yield Row(f"where one low-rank score spends its time, {parents} parents, n={n:,}", text)
 
 
-def _shares(n: int, parents: int) -> dict[str, float]:
+def _shares(n: int, parents: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the shares of the phases, one after the other, and of what is done in several of them."""
     import kerncause.scores.climb as climb
     from kerncause.regression.factors import Inputs
     from kerncause.regression.lowrank import LowRankEngine
@@ -136,16 +139,17 @@ def _shares(n: int, parents: int) -> dict[str, float]:
     begin = score.fit("x1", names[:-1])
     score.fit("x1", names, begin)
     timed(climb, "_explored", "exploring on 100 rows")
-    timed(climb, "refine", "refining")
-    timed(LowRankEngine, "evaluate", "  of it evaluating")
-    timed(LearnedKernelScore, "settled", "the certificate")
-    timed(Inputs, "pivots", "  choosing pivots in all")
+    timed(LearnedKernelScore, "settled", "settling (last steps, certificate)")
+    timed(LowRankEngine, "evaluate", "evaluating on all rows")
+    timed(Inputs, "pivots", "choosing pivots")
     with stopwatch() as elapsed:
         score.fit("x1", names, begin)
     total = elapsed()
     for owner, name, function in undo:
         setattr(owner, name, function)
-    return {label.strip(): seconds / total for label, seconds in sorted(spent.items(), key=lambda item: -item[1])}
+    shares = {label: seconds / total for label, seconds in spent.items()}
+    within = {label: shares.pop(label) for label in ("evaluating on all rows", "choosing pivots")}
+    return {**shares, "refining": 1.0 - sum(shares.values())}, within
 
 
 def _described(results: list[Result], truths: list[DAG]) -> str:
