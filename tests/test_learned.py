@@ -183,7 +183,7 @@ def test_the_gain_of_a_true_parent_of_a_binary_response_hardly_moves_with_its_ba
         heuristic_bandwidths = np.array([median_heuristic(p) for p in inputs])
         start = Parameters(s_x, heuristic_bandwidths, 0.1**0.5)
         engine = make_engine(Problem(response, inputs), "compressed", start, 0.01)
-        objective = Objective(engine, JacobianTerm.of(response), data.n_rows, layout)
+        objective = Objective(engine, JacobianTerm.of(response), data.n_rows, data.n_rows, layout)
         return max(ascend(objective, layout.start(start, scale)).value for scale in (1.0, 0.2))
 
     gains = [best(["a"], s_x) - best([], s_x) for s_x in (0.5, 1.0, 2.0, 4.0, 10.0)]

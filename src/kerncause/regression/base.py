@@ -1,24 +1,26 @@
-"""Gaussian-process regression of one kernel on another: what every engine computes.
+"""Gaussian-process regression on a kernel of the parents: what every engine computes.
 
-The response is the empirical feature map of X, the n columns of K_X; the inputs are the parents:
+The response Y, (n, q), is by default the empirical feature map of X, the n columns of K_X, q = n
+(`kerncause.regression.response` has the others); the inputs are the parents:
 
     K_X(i,j)  = exp(-|x_i - x_j|^2 / (2 s_x^2))
     K_PA(i,j) = exp(-1/2 sum_k |p_ki - p_kj|^2 / s_k^2)           no parents: K_PA = 11'
     K_t       = K_PA + s_e^2 I
-    L         = -1/2 tr(K_X K_t^-1 K_X) - n/2 log|K_t| - n^2/2 log 2pi
+    L         = -1/2 tr(Y' K_t^-1 Y) - q/2 log|K_t| - n q/2 log 2pi
 
 An engine is built once per (response, parents) and evaluated at many parameters. All engines give the same
 L; which one runs is a question of cost (`kerncause.regression.choose`).
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from kerncause.data import Points
+from kerncause.regression.response import KernelResponse, Response
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,10 +29,14 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A response and its parents on the same rows, which may each stand for several of the table's n."""
+    """A response and its parents on the same rows, which may each stand for several of the table's n.
+
+    `model` says how the variable becomes the response.
+    """
 
     response: Points
     parents: tuple[Points, ...]
+    model: Response = field(default_factory=KernelResponse)
 
     @property
     def n(self) -> int:
@@ -44,12 +50,18 @@ class Problem:
 
     def repeated(self) -> "Problem":
         """Return the same with every row as often as it occurs."""
-        return Problem(self.response.repeated(), tuple(parent.repeated() for parent in self.parents))
+        parents = tuple(parent.repeated() for parent in self.parents)
+        return replace(self, response=self.response.repeated(), parents=parents)
+
+    @property
+    def outputs(self) -> int:
+        """q, the columns of the response: what L grows with, and is reported per."""
+        return self.model.output_count(self.response)
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """The parameters of one regression: s_x, s_1..s_k (k,) and s_e (not its square)."""
+    """The parameters of one regression: that of the response (s_x), s_1..s_k (k,) and s_e (not its square)."""
 
     response_bandwidth: float
     bandwidths: Floats
@@ -60,7 +72,7 @@ class Parameters:
 class Evaluation:
     """L and its derivatives with respect to log s_x, log s_1..log s_k (k,) and log s_e.
 
-    `excess` is by how many nats of S/n, roughly, the engine errs more at these parameters than it was to.
+    `excess` is by how many nats of L/q, roughly, the engine errs more at these parameters than it was to.
     """
 
     value: float
@@ -88,7 +100,7 @@ class Engine(Protocol):
         ...
 
     def provisional_error(self, parameters: Parameters) -> float:
-        """Return how many nats S/n is off in an evaluation, roughly."""
+        """Return how many nats L/q is off in an evaluation, roughly."""
         ...
 
     def evaluate(self, parameters: Parameters) -> Evaluation:
@@ -104,7 +116,7 @@ class Engine(Protocol):
         ...
 
     def residuals(self, parameters: Parameters) -> Floats:
-        """Return K_X - K_PA K_t^-1 K_X, (n, n), rows and columns in the order of the problem."""
+        """Return Y - K_PA K_t^-1 Y, (n, q), rows (and columns of kernels) in the order of the problem."""
         ...
 
 

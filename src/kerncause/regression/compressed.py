@@ -1,20 +1,21 @@
 """The compressed engine: exact, and independent of n once equal rows have been counted.
 
 Let u be the number of distinct parent rows (counts c), v that of distinct responses (counts d), N the
-(u, v) contingency table, K_u and k the kernels on the distinct rows, C = diag(c), D = diag(d):
+(u, v) contingency table, K_u the kernel on the distinct parent rows, C = diag(c), D = diag(d), and y (v, c') the
+factor of the response with Y Y' = P y y' P' (for K_X that is k D^1/2, k the kernel on the distinct values):
 
-    R = C^1/2 K_u C^1/2        Q = (s_e^2 I + R)^-1        Nt = C^-1/2 N        B = Nt k        H = Q B
+    R = C^1/2 K_u C^1/2        Q = (s_e^2 I + R)^-1        Nt = C^-1/2 N        B = Nt y        H = Q B
 
 K_t acts on sums over equal rows through R, and as s_e^2 on everything orthogonal to them. With P the (n, v)
-indicator of the response and T = P' K_t^-1 P = (D - Nt'Nt)/s_e^2 + Nt' Q Nt, everything follows from T k:
+indicator of the response and T = P' K_t^-1 P = (D - Nt'Nt)/s_e^2 + Nt' Q Nt, everything follows from T y:
 
-    T k                   = (D k - Nt' B) / s_e^2 + Nt' H
-    tr(K_X K_t^-1 K_X)    = sum(T k o k D)
+    T y                   = (D y - Nt' B) / s_e^2 + Nt' H
+    tr(Y' K_t^-1 Y)       = sum(T y o y)
     log|K_t|              = (n - u) log s_e^2 + log|s_e^2 I + R|
-    dL/dR                 = 1/2 (H D H' - n Q)
-    dL/d(s_e^2)           = tr(dL/dR) + sum((D k - Nt' B) o k D) / (2 s_e^4) - n (n - u) / (2 s_e^2)
+    dL/dR                 = 1/2 (H H' - q Q)
+    dL/d(s_e^2)           = tr(dL/dR) + sum((D y - Nt' B) o y) / (2 s_e^4) - q (n - u) / (2 s_e^2)
     dL/dlog s_k           = sum(dL/dR o R o D_k) / s_k^2
-    dL/dlog s_x           = -sum(T k o k D o D_v) / s_x^2
+    dL/dlog r             = -sum(T y o dy/dlog r)
 
 One evaluation costs O(u^3 + u^2 v + u v^2): a million rows cost what a thousand do while u and v stay small.
 For small noise this is also the more accurate engine, because nothing of size n has to be factored.
@@ -28,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kerncause.data import Points, occurrences
-from kerncause.kernels import gaussian, log_bandwidth_gradient, product_gaussian
-from kerncause.linalg import Cholesky, shifted, squared_distances, stacked_squared_distances
+from kerncause.kernels import log_bandwidth_gradient, product_gaussian
+from kerncause.linalg import Cholesky, shifted, stacked_squared_distances
 from kerncause.regression.base import LOG_2PI, Evaluation, ExactEngine, Parameters, Problem
 
 Floats = npt.NDArray[np.float64]
@@ -52,12 +53,12 @@ class CompressedEngine(ExactEngine):
         n, u, v = problem.n, len(representatives), len(problem.response.distinct)
         cells = occurrences(self._parent_codes * v + self._response_codes, problem.response.weights, u * v)
         table = cells.reshape(u, v).astype(np.float64)
-        self._n = n
+        self._n, self._outputs = n, problem.outputs
+        self._response = problem.model.grouped(problem.response)
         self._root_counts = np.sqrt(table.sum(axis=1))
         self._count_products = np.outer(self._root_counts, self._root_counts)
         self._response_counts = problem.response.counts.astype(np.float64)
         self._Nt = table / self._root_counts[:, None]
-        self._response_distances = squared_distances(problem.response.distinct)
         self._parent_distances = stacked_squared_distances(
             [parent.values[representatives] for parent in problem.parents], u
         )
@@ -82,36 +83,36 @@ class CompressedEngine(ExactEngine):
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L and its gradient."""
         n, u, noise2 = self._n, len(self._root_counts), parameters.noise**2
-        k = gaussian(self._response_distances, parameters.response_bandwidth)
-        kD = k * self._response_counts
+        q = self._outputs
+        y, dy = self._response.factor(parameters.response_bandwidth)
         R = self._weighted_parent_kernel(parameters.bandwidths)
         factor = _factor(R, noise2)
-        B = self._Nt @ k
+        B = self._Nt @ y
         H = factor.solve(B)
-        within = kD.T - self._Nt.T @ B  # (D - Nt'Nt) k
-        Tk_kD = (within / noise2 + self._Nt.T @ H) * kD
-        dR = 0.5 * ((H * self._response_counts) @ H.T - n * factor.inverse())
-        d_noise2 = dR.trace() + np.vdot(within, kD) / (2.0 * noise2**2) - n * (n - u) / (2.0 * noise2)
+        within = self._response_counts[:, None] * y - self._Nt.T @ B  # (D - Nt'Nt) y
+        Ty = within / noise2 + self._Nt.T @ H
+        dR = 0.5 * (H @ H.T - q * factor.inverse())
+        d_noise2 = dR.trace() + np.vdot(within, y) / (2.0 * noise2**2) - q * (n - u) / (2.0 * noise2)
         log_determinant = (n - u) * math.log(noise2) + factor.log_determinant
         return Evaluation(
-            value=-0.5 * float(Tk_kD.sum()) - 0.5 * n * log_determinant - 0.5 * n * n * LOG_2PI,
-            response_bandwidth=-float(np.vdot(Tk_kD, self._response_distances)) / parameters.response_bandwidth**2,
+            value=-0.5 * float(np.vdot(Ty, y)) - 0.5 * q * log_determinant - 0.5 * n * q * LOG_2PI,
+            response_bandwidth=-float(np.vdot(Ty, dy)),
             bandwidths=log_bandwidth_gradient(dR * R, self._parent_distances, parameters.bandwidths),
             noise=2.0 * noise2 * float(d_noise2),
         )
 
     def residuals(self, parameters: Parameters) -> Floats:
-        """Return K_X - K_PA K_t^-1 K_X, (n, n), for rows that stand for themselves only.
+        """Return Y - K_PA K_t^-1 Y, (n, q), for rows that stand for themselves only.
 
         K_PA = P_u K_u P_u' and P_u' K_t^-1 = C^1/2 Q C^-1/2 P_u', so the fitted values on the distinct rows
-        are K_u C^1/2 Q Nt k.
+        are K_u C^1/2 Q Nt y with y the outputs on distinct values.
         """
-        k = gaussian(self._response_distances, parameters.response_bandwidth)
+        y = self._response.outputs(parameters.response_bandwidth)
         R = self._weighted_parent_kernel(parameters.bandwidths)
-        H = _factor(R, parameters.noise**2).solve(self._Nt @ k)
+        H = _factor(R, parameters.noise**2).solve(self._Nt @ y)
         fitted = (R @ H) / self._root_counts[:, None]
-        rows: Floats = k[self._response_codes] - fitted[self._parent_codes]
-        return rows[:, self._response_codes]
+        rows: Floats = y[self._response_codes] - fitted[self._parent_codes]
+        return rows
 
     def _weighted_parent_kernel(self, bandwidths: Floats) -> Floats:
         """Return R = C^1/2 K_u C^1/2."""

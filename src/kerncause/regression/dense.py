@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from kerncause.kernels import gaussian, log_bandwidth_gradient, product_gaussian
-from kerncause.linalg import Cholesky, shifted, squared_distances, stacked_squared_distances
+from kerncause.kernels import log_bandwidth_gradient, product_gaussian
+from kerncause.linalg import Cholesky, shifted, stacked_squared_distances
 from kerncause.regression.base import LOG_2PI, Evaluation, ExactEngine, Parameters, Problem
 
 Floats = npt.NDArray[np.float64]
@@ -15,18 +15,20 @@ Floats = npt.NDArray[np.float64]
 class DenseEngine(ExactEngine):
     """L by Cholesky of the n x n matrix K_t.
 
-    With A = K_t^-1 K_X and G = dL/dK_t = 1/2 (A A' - n K_t^-1):
+    With A = K_t^-1 Y and G = dL/dK_t = 1/2 (A A' - q K_t^-1):
 
         dL/dlog s_k = sum(G o K_PA o D_k) / s_k^2          D_k: squared distances of parent k
         dL/dlog s_e = 2 s_e^2 tr(G)
-        dL/dlog s_x = -sum(A o K_X o D_X) / s_x^2
+        dL/dlog r   = -sum(A o dY/dlog r)
     """
 
     name = "dense"
 
     def __init__(self, problem: Problem) -> None:
         problem = problem.repeated()
-        self._response_distances = squared_distances(problem.response.values)
+        self._n, self._outputs = problem.n, problem.outputs
+        self._response = problem.model.grouped(problem.response)
+        self._codes = problem.response.codes
         self._parent_distances = stacked_squared_distances([p.values for p in problem.parents], problem.n)
 
     @classmethod
@@ -46,26 +48,26 @@ class DenseEngine(ExactEngine):
 
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L and its gradient."""
-        n = len(self._response_distances)
-        K_X = gaussian(self._response_distances, parameters.response_bandwidth)
+        n, q = self._n, self._outputs
+        y, dy = self._response.factor(parameters.response_bandwidth)
+        Y = y[self._codes]
         K_PA = product_gaussian(self._parent_distances, parameters.bandwidths)
         factor = _factor(K_PA, parameters.noise)
-        A = factor.solve(K_X)
-        AK = A * K_X
-        G = 0.5 * (A @ A.T - n * factor.inverse())
+        A = factor.solve(Y)
+        G = 0.5 * (A @ A.T - q * factor.inverse())
         GK = G * K_PA
         return Evaluation(
-            value=-0.5 * float(AK.sum()) - 0.5 * n * factor.log_determinant - 0.5 * n * n * LOG_2PI,
-            response_bandwidth=-float(np.vdot(AK, self._response_distances)) / parameters.response_bandwidth**2,
+            value=-0.5 * float(np.vdot(A, Y)) - 0.5 * q * factor.log_determinant - 0.5 * n * q * LOG_2PI,
+            response_bandwidth=-float(np.vdot(A, dy[self._codes])),
             bandwidths=log_bandwidth_gradient(GK, self._parent_distances, parameters.bandwidths),
             noise=2.0 * parameters.noise**2 * float(np.trace(G)),
         )
 
     def residuals(self, parameters: Parameters) -> Floats:
-        """Return K_X - K_PA K_t^-1 K_X, which is s_e^2 K_t^-1 K_X."""
-        K_X = gaussian(self._response_distances, parameters.response_bandwidth)
+        """Return Y - K_PA K_t^-1 Y, which is s_e^2 K_t^-1 Y."""
+        Y = self._response.outputs(parameters.response_bandwidth)[self._codes]
         K_PA = product_gaussian(self._parent_distances, parameters.bandwidths)
-        return parameters.noise**2 * _factor(K_PA, parameters.noise).solve(K_X)
+        return parameters.noise**2 * _factor(K_PA, parameters.noise).solve(Y)
 
 
 def _factor(K_PA: Floats, noise: float) -> Cholesky:

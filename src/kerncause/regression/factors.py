@@ -21,8 +21,6 @@ from scipy.spatial.distance import cdist
 
 from kerncause.errors import ComputationError
 from kerncause.linalg import Cholesky, Pivots, pivoted_cholesky, shifted
-from kerncause.regression.base import Problem
-from kerncause.regression.compressed import joint_rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -197,20 +195,3 @@ def _joined(rows: Ints, weights: Floats, more: Ints, their_weights: Floats) -> t
     """Add rows that are not there yet."""
     new = ~np.isin(more, rows)
     return np.concatenate([rows, more[new]]), np.concatenate([weights, their_weights[new]])
-
-
-def inputs_of(problem: Problem, rows: Ints | None = None) -> tuple[Inputs, Inputs]:
-    """Return the response and the parents on the rows that differ in either, with their counts, or on `rows`."""
-    rows, counts = joint_rows(problem) if rows is None else (rows, np.ones(len(rows)))
-    root_weights = np.sqrt(counts)
-    owner = [np.full(parent.values.shape[1], k) for k, parent in enumerate(problem.parents)]
-    columns = [parent.values[rows] for parent in problem.parents]
-    response = problem.response.values[rows]
-    return (
-        Inputs(response, np.zeros(response.shape[1], dtype=np.int64), root_weights),
-        Inputs(
-            np.hstack([np.empty((len(rows), 0)), *columns]),
-            np.concatenate([np.empty(0, dtype=np.int64), *owner]),
-            root_weights,
-        ),
-    )

@@ -1,17 +1,17 @@
 """The low-rank engine: linear in n, to a stated error.
 
-K_X ~ U U' and K_PA ~ V V' are projected on their pivots (`kerncause.regression.factors`), and with
+K_PA ~ V V' and the response Y Y' ~ U W U' are projected on their pivots (`kerncause.regression.factors` and
+`.response`; for a kernel K_X ~ U U' and W = U'U), and with
 
     B = s_e^2 I + V'V     F = B^-1 V'U     Z = (U - V F) / s_e^2 = K_t^-1 U
-    W = U'U               T = U' K_t^-1 U = s_e^2 Z'Z + F'F                       V (n, m), U (n, r)
+    T = U' K_t^-1 U = s_e^2 Z'Z + F'F                                             V (n, m), U (n, r)
 
-    tr(K_X K_t^-1 K_X) = tr(T W)           log|K_t| = (n - m) log s_e^2 + log|B|
-    dL/dV = Z W F' - n V B^-1              dL/dU = -(Z W + U T)
-    dL/d(s_e^2) = 1/2 tr(Z'Z W) - n/2 ((n - m) / s_e^2 + tr B^-1)
+    tr(Y' K_t^-1 Y) = tr(T W)              log|K_t| = (n - m) log s_e^2 + log|B|
+    dL/dV = Z W F' - q V B^-1              dL/dU = -(Z W + U T) where W = U'U
+    dL/d(s_e^2) = 1/2 tr(Z'Z W) - q/2 ((n - m) / s_e^2 + tr B^-1)
 
 (The textbook form tr(WW) - tr(F'B F W) cancels; this one does not.) The rows are gone through twice, some at a
-time: for V'V, V'U, U'U, and for everything that needs Z. What the response's bandwidth needs of U and Z on the
-second pass is E = K_nm o D contracted to U'E and Z'E, because T is known only at its end.
+time: for V'V, V'U, U'U, and for everything that needs Z.
 
 One evaluation costs O(n (m + r)^2) time; memory is O(n (m + r)) up to a limit, beyond which the second pass
 computes the features again and memory does not grow with n. No n x n array is ever formed.
@@ -24,14 +24,15 @@ from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
 from kerncause.linalg import Cholesky, shifted
 from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, Problem
 from kerncause.regression.compressed import CompressedEngine, joint_row_count
 from kerncause.regression.exact import exact_engine
-from kerncause.regression.factors import JITTER, LEAST_JITTER, Basis, Inputs, inputs_of
+from kerncause.regression.factors import JITTER, LEAST_JITTER, Basis, Inputs
+from kerncause.regression.response import NO_PIVOTS, ProjectedResponse
 from kerncause.regression.semidense import excess, lack_of_response, response_error
+from kerncause.regression.sides import inputs_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -40,8 +41,8 @@ Ints = npt.NDArray[np.int64]
 EXACT_UP_TO = 5000
 # Beyond that, so many operations an evaluation may take, or the certificate, which is made once; and so many bytes
 # the features of all rows.
-MOST_OPERATIONS = 1.6e10
-MOST_OPERATIONS_ONCE = 1.5e11
+MOST_OPERATIONS = 7e9
+MOST_OPERATIONS_ONCE = 6e10
 # With a larger tolerance than this an evaluation may take less, down to an eighth.
 USUAL_TOLERANCE = 0.01
 ROUGHEST = 8.0
@@ -68,10 +69,10 @@ COST_OF_BOUND = 15.0
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some rows of both kernels and of their features."""
+    """Some rows of both sides: their features, and what the gradients need beside them."""
 
     rows: slice
-    K_X: Floats
+    raw: Floats
     U: Floats
     K_P: Floats
     V: Floats
@@ -82,18 +83,17 @@ class Solved:
     """The small matrices of one evaluation that do not need Z."""
 
     VtV: Floats
-    W: Floats
     B: Cholesky
     F: Floats
     noise2: float
     log_determinant: float
 
     @classmethod
-    def of(cls, VtV: Floats, VtU: Floats, W: Floats, noise2: float, n: int) -> "Solved":
+    def of(cls, VtV: Floats, VtU: Floats, noise2: float, n: int) -> "Solved":
         """Solve with K_t = V V' + s_e^2 I."""
         B = Cholesky.of(shifted(VtV, noise2), "the projected kernel matrix of the parents with its noise")
         log_determinant = (n - len(VtV)) * math.log(noise2) + B.log_determinant
-        return cls(VtV, W, B, B.solve(VtU), noise2, log_determinant)
+        return cls(VtV, B, B.solve(VtU), noise2, log_determinant)
 
     def solve(self, U: Floats, V: Floats) -> Floats:
         """Return K_t^-1 U on some rows."""
@@ -105,18 +105,18 @@ class Solved:
         T: Floats = self.noise2 * ZtZ + self.F.T @ self.F
         return T
 
-    def value(self, fit: float, n: int) -> float:
+    def value(self, fit: float, n: int, q: int) -> float:
         """L, for fit = tr(T W)."""
-        return -0.5 * fit - 0.5 * n * self.log_determinant - 0.5 * n * n * LOG_2PI
+        return -0.5 * fit - 0.5 * q * self.log_determinant - 0.5 * n * q * LOG_2PI
 
 
 @dataclass(frozen=True, eq=False)
 class LowRankEngine:
-    """L with K_X and K_PA projected on pivots, which stay while the parameters move.
+    """L with the response and K_PA projected on pivots, which stay while the parameters move.
 
     Attributes:
         problem: what is computed.
-        tolerance: how far S/n may lie from the exact value.
+        tolerance: how far L/q may lie from the exact value.
         response: the response on distinct rows.
         parents: the parents on distinct rows.
         response_pivots: (r,).
@@ -141,8 +141,7 @@ class LowRankEngine:
     def for_certificate(cls, problem: Problem, start: Parameters, tolerance: float) -> Self:
         """Build an engine without pivots: the certificate chooses its own."""
         response, parents = inputs_of(problem)
-        none = np.empty(0, dtype=np.int64)
-        return cls(problem, tolerance, response, parents, none, none)
+        return cls(problem, tolerance, response, parents, NO_PIVOTS, NO_PIVOTS)
 
     @staticmethod
     def cost(problem: Problem, start: Parameters, tolerance: float) -> float:
@@ -173,20 +172,23 @@ class LowRankEngine:
 
     def adapted(self, parameters: Parameters) -> Engine:
         """Return itself if its pivots still capture the kernels at these parameters, or choose new ones."""
-        weights = self.response.root_weights**2
-        of_response, of_parents = (float(weights @ basis.captured()) for basis in self._bases(parameters))
-        return self._repivoted(parameters) if self._excess(of_response, of_parents, parameters) else self
+        X, P = self._bases(parameters)
+        too_much = self._excess(X.missing(), self._missing_of(P), parameters)
+        return self._repivoted(parameters) if too_much else self
+
+    def _missing_of(self, P: Basis) -> float:
+        """Return the trace of K_PA that its pivots miss."""
+        return max(self.n - float(self.parents.root_weights**2 @ P.captured()), 0.0)
 
     def _excess(self, of_response: float, of_parents: float, parameters: Parameters) -> float:
-        """Return by how many nats the traces captured of K_X and K_PA are too little, if pivots may capture more."""
+        """Return by how many nats the traces missing of response and K_PA are too much, if pivots may capture more."""
         both = (
             (self.response_pivots, of_response, lack_of_response(parameters, self.tolerance)),
             (self.parent_pivots, of_parents, self._lack_in_ascent(parameters)),
         )
         most = self._most_pivots
         return max(
-            0.0 if len(pivots) >= most else excess(self.n - captured, lack, self.tolerance)
-            for pivots, captured, lack in both
+            0.0 if len(pivots) >= most else excess(missing, lack, self.tolerance) for pivots, missing, lack in both
         )
 
     @property
@@ -196,10 +198,9 @@ class LowRankEngine:
         return self.n <= EXACT_UP_TO or CompressedEngine.cost(self.problem, nowhere, 0.0) <= MOST_OPERATIONS
 
     def provisional_error(self, parameters: Parameters) -> float:
-        """Return how many nats S/n is off in an evaluation, roughly: what the log-determinant may lack."""
-        basis = self.parents.basis(parameters.bandwidths, self.parent_pivots)
-        missing = self.n - float(self.parents.root_weights**2 @ basis.captured())
-        return max(missing, 0.0) / (2.0 * parameters.noise**2)
+        """Return how many nats L/q is off in an evaluation, roughly: what the log-determinant may lack."""
+        P = self.parents.basis(parameters.bandwidths, self.parent_pivots)
+        return self._missing_of(P) / (2.0 * parameters.noise**2)
 
     def _lack_in_ascent(self, parameters: Parameters) -> float:
         """Of very many rows more may be missed: what is compared grows with their number."""
@@ -211,18 +212,21 @@ class LowRankEngine:
         roughness = min(max(self.tolerance / USUAL_TOLERANCE, 1.0), ROUGHEST)
         return most_pivots(self.n, len(self.response.points), MOST_OPERATIONS / roughness)
 
-    def _bases(self, parameters: Parameters, jitter: float = JITTER) -> tuple[Basis, Basis]:
-        s_x = np.array([parameters.response_bandwidth])
+    def _bases(self, parameters: Parameters, jitter: float = JITTER) -> tuple[ProjectedResponse, Basis]:
+        at = parameters.response_bandwidth
         return (
-            self.response.basis(s_x, self.response_pivots, jitter),
+            self.problem.model.projected(self.response, at, self.response_pivots, jitter),
             self.parents.basis(parameters.bandwidths, self.parent_pivots, jitter),
         )
 
+    def _response_pivots(self, parameters: Parameters, share: float, most: int) -> Ints:
+        lack = lack_of_response(parameters, self.tolerance) * share
+        return self.problem.model.pivots(self.response, parameters.response_bandwidth, lack, most)
+
     def _repivoted(self, parameters: Parameters) -> Engine:
         """Choose pivots at these parameters."""
-        s_x = np.array([parameters.response_bandwidth])
         most = self._most_pivots
-        response = self.response.pivots(s_x, lack_of_response(parameters, self.tolerance), most).rows
+        response = self._response_pivots(parameters, 1.0, most)
         parents = self.parents.pivots(parameters.bandwidths, self._lack_in_ascent(parameters), most).rows
         if max(len(parents), len(response)) >= most and self._can_be_exact:
             return exact_engine(self.problem, parameters, self.tolerance)
@@ -230,53 +234,48 @@ class LowRankEngine:
 
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L of the projected kernels and its gradient."""
-        n, m, noise2 = self.n, len(self.parent_pivots), parameters.noise**2
+        n, q, m, noise2 = self.n, self.problem.outputs, len(self.parent_pivots), parameters.noise**2
         X, P = self._bases(parameters)
         chunks = _chunks(X, P)
-        solved = Solved.of(*_grams(chunks()), noise2, n)
-        VtV, W, F = solved.VtV, solved.W, solved.F
-        B_inverse = solved.B.inverse()
-        left, right = W @ (F.T @ P.inverse), n * (B_inverse @ P.inverse)
+        VtV, VtU, gram = _grams(chunks())
+        W, solved = X.weight(gram), Solved.of(VtV, VtU, noise2, n)
+        F, B_inverse = solved.F, solved.B.inverse()
+        left, right = W @ (F.T @ P.inverse), q * (B_inverse @ P.inverse)
         d_parents = P.distance_sums((-0.5 * P.inverse.T @ (F @ left - VtV @ right)) * P.K_mm, None)
-        ZtZ, UtE, ZtE = np.zeros_like(W), np.zeros_like(W), np.zeros_like(W)
+        ZtZ, slope = np.zeros_like(W), X.slope()
         for chunk in chunks():
             Z = solved.solve(chunk.U, chunk.V)
             ZtZ += Z.T @ Z
-            E = chunk.K_X * cdist(X.inputs.points[chunk.rows], X.at, "sqeuclidean")
-            UtE += chunk.U.T @ E
-            ZtE += Z.T @ E
+            slope.add(chunk.rows, chunk.raw, chunk.U, Z)
             M = Z @ left
             M -= chunk.V @ right
             M *= chunk.K_P
             d_parents += P.distance_sums(M, chunk.rows)
         T = solved.quadratic(ZtZ)
-        left, right = W @ X.inverse, T @ X.inverse
-        d_response = X.distance_sums(0.5 * X.inverse.T @ (T @ left + W @ right) * X.K_mm, None)
-        d_response -= np.vdot(left, ZtE) + np.vdot(right, UtE)
-        d_noise2 = 0.5 * np.vdot(ZtZ, W) - 0.5 * n * ((n - m) / noise2 + B_inverse.trace())
+        d_noise2 = 0.5 * np.vdot(ZtZ, W) - 0.5 * q * ((n - m) / noise2 + B_inverse.trace())
         return Evaluation(
-            value=solved.value(float(np.vdot(T, W)), n),
-            response_bandwidth=float(d_response[0]) / parameters.response_bandwidth**2,
+            value=solved.value(float(np.vdot(T, W)), n, q),
+            response_bandwidth=slope.total(T, W),
             bandwidths=d_parents / parameters.bandwidths**2,
             noise=2.0 * noise2 * float(d_noise2),
-            excess=self._excess(float(np.trace(W)), float(np.trace(VtV)), parameters),
+            excess=self._excess(X.missing(gram), max(n - float(np.trace(VtV)), 0.0), parameters),
         )
 
     def certified(self, parameters: Parameters) -> tuple[float, float]:
         """Return the best estimate of the exact L at these parameters, and how far off it may be.
 
         With the further pivots V grows by V2; rho is what the diagonal of K_PA then still lacks, tau the trace
-        that K_X lacks, q = tr(T W), a_i^2 = (Z W Z')_ii, and lam+- are the extreme eigenvalues of
-        (Z U' + U Z')/2, clipped at 0. The exact value S/n lies between S~/n - above and S~/n + below:
+        that K_X lacks, f = tr(T W), a_i^2 = (Z W Z')_ii, and lam+- are the extreme eigenvalues of
+        (Z U' + U Z')/2, clipped at 0. The exact value L/q lies between L~/q - above and L~/q + below:
 
             above = 1/2 (log|K_t + V2 V2'| - log|K_t|) + 1/2 sum log(1 + rho_i/s_e^2)
-                    + (2 tau lam+ + tau^2/s_e^2) / (2 n)
-            below = (q - (q + tau lam-)_+^2 / (q + t)) / (2 n)
+                    + (2 tau lam+ + tau^2/s_e^2) / (2 q)
+            below = (f - (f + tau lam-)_+^2 / (f + t)) / (2 q)
             t     = tr(Z' V2 V2' Z W) + (sum sqrt(rho_i) a_i)^2
 
         The estimate is L with all the pivots, which lies in that interval up to rounding.
         """
-        n, N = self.n, len(self.parents.points)
+        n, q, N = self.n, self.problem.outputs, len(self.parents.points)
         most = most_pivots(n, N, MOST_OPERATIONS_ONCE)
         can_be_exact = self._can_be_exact
         if n <= EXACT_UP_TO:  # with more pivots than this one Cholesky factor of K_t costs less
@@ -288,25 +287,25 @@ class LowRankEngine:
             pivots = self.parents.pivots(parameters.bandwidths, lack * share * further / n, most)
             if can_be_exact and len(pivots.rows) >= most:
                 break
-            lack_of_x = lack_of_response(parameters, self.tolerance) * share
-            of_response = self.response.pivots(np.array([parameters.response_bandwidth]), lack_of_x, most)
-            engine = replace(self, response_pivots=of_response.rows, parent_pivots=pivots.rows)
+            of_response = self._response_pivots(parameters, share, most)
+            engine = replace(self, response_pivots=of_response, parent_pivots=pivots.rows)
             value, bound = engine._bounded(parameters, pivots.needed(lack * share))
-            if bound <= self.tolerance * n or len(pivots.rows) >= most:
+            if bound <= self.tolerance * q or len(pivots.rows) >= most:
                 break
-        if can_be_exact and bound > self.tolerance * n:
+        if can_be_exact and bound > self.tolerance * q:
             return exact_engine(self.problem, parameters, self.tolerance).certified(parameters)
         return value, bound
 
     def _bounded(self, parameters: Parameters, m: int) -> tuple[float, float]:
         """Return L with all pivots and its bound, the first m of the parents' pivots being V, the rest V2."""
-        n, noise2 = self.n, parameters.noise**2
+        n, q, noise2 = self.n, self.problem.outputs, parameters.noise**2
         weights = self.response.root_weights**2
         X, P = self._bases(parameters, LEAST_JITTER)
         chunks = _chunks(X, P)
-        VtV, VtU, W = _grams(chunks())
-        coarse = Solved.of(VtV[:m, :m], VtU[:m], W, noise2, n)
-        fine = Solved.of(VtV, VtU, W, noise2, n)
+        VtV, VtU, gram = _grams(chunks())
+        W = X.weight(gram)
+        coarse = Solved.of(VtV[:m, :m], VtU[:m], noise2, n)
+        fine = Solved.of(VtV, VtU, noise2, n)
         fine_ZtZ, VtZ = np.zeros_like(W), np.zeros_like(VtU)
         R: Floats = np.empty((0, 2 * len(W)))
         log_terms = root_terms = 0.0
@@ -321,30 +320,29 @@ class LowRankEngine:
             a2 = np.einsum("ij,ij->i", Z @ W, Z)
             root_terms += np.sqrt(w * rho) @ np.sqrt(np.maximum(a2, 0.0))
         Z_part = R[:, : len(W)]
-        q = float(np.vdot(coarse.quadratic(Z_part.T @ Z_part), W))
+        fit = float(np.vdot(coarse.quadratic(Z_part.T @ Z_part), W))
         t = float(np.vdot(VtZ[m:] @ W, VtZ[m:])) + root_terms**2
-        tau = max(n - float(np.trace(W)), 0.0)
-        x_above, x_below = response_error(R, tau, q, t, noise2)
-        above = 0.5 * (fine.log_determinant - coarse.log_determinant) + 0.5 * log_terms + x_above / n
-        below = x_below / n
-        value = fine.value(float(np.vdot(fine.quadratic(fine_ZtZ), W)), n)
-        ahead = (value - coarse.value(q, n)) / n
-        return value, n * max(float(ahead + above), float(below - ahead), 0.0)
+        x_above, x_below = response_error(R, X.missing(gram), fit, t, noise2)
+        above = 0.5 * (fine.log_determinant - coarse.log_determinant) + 0.5 * log_terms + x_above / q
+        below = x_below / q
+        value = fine.value(float(np.vdot(fine.quadratic(fine_ZtZ), W)), n, q)
+        ahead = (value - coarse.value(fit, n, q)) / q
+        return value, q * max(float(ahead + above), float(below - ahead), 0.0)
 
     def residuals(self, parameters: Parameters) -> Floats:
-        """Return K_X - K_PA K_t^-1 K_X from an exact engine: the answer is n x n by itself."""
+        """Return Y - K_PA K_t^-1 Y from an exact engine: for kernels the answer is n x n by itself."""
         return exact_engine(self.problem, parameters, self.tolerance).residuals(parameters)
 
 
-def _chunks(X: Basis, P: Basis) -> Callable[[], Iterator[Chunk]]:
+def _chunks(X: ProjectedResponse, P: Basis) -> Callable[[], Iterator[Chunk]]:
     """Return what iterates over all rows: over what was kept the second time, if that is not too much."""
 
     def made() -> Iterator[Chunk]:
-        for rows in X.inputs.chunks():
-            K_X, K_P = X.kernel(rows), P.kernel(rows)
-            yield Chunk(rows, K_X, X.features(K_X), K_P, P.features(K_P))
+        for rows in P.inputs.chunks():
+            (raw, U), K_P = X.features(rows), P.kernel(rows)
+            yield Chunk(rows, raw, U, K_P, P.features(K_P))
 
-    if 16 * len(X.inputs.points) * (len(X.at) + len(P.at)) > MOST_FEATURE_BYTES:
+    if 16 * len(P.inputs.points) * (X.rank + len(P.at)) > MOST_FEATURE_BYTES:
         return made
     kept = list(made())
     return lambda: iter(kept)

@@ -1,10 +1,9 @@
 """The semidense engine: the parents' kernel written out, the response's projected on pivots.
 
-With K_X ~ U U' (`kerncause.regression.factors`), K_t = K_PA + s_e^2 I and Z = K_t^-1 U:
+With Y Y' ~ U W U' (for a kernel K_X ~ U U' and W = U'U), K_t = K_PA + s_e^2 I and Z = K_t^-1 U:
 
-    W = U'U      T = U'Z      tr(K_X K_t^-1 K_X) = tr(T W)
-    dL/dK_t = G = 1/2 (Z W Z' - n K_t^-1)
-    dL/dU   = -(Z W + U T)
+    T = U'Z      tr(Y' K_t^-1 Y) = tr(T W)
+    dL/dK_t = G = 1/2 (Z W Z' - q K_t^-1)
 
 A response kernel needs a dozen pivots where many parents need as many as there are rows. This costs n^3 where
 the dense engine costs 5 n^3, and one Cholesky factor, n^3/3, where only the value is asked for.
@@ -20,7 +19,9 @@ from scipy.spatial.distance import cdist
 from kerncause.linalg import Cholesky
 from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, Problem
 from kerncause.regression.dense import DenseEngine
-from kerncause.regression.factors import LEAST_JITTER, Inputs, inputs_of, weighted_squared_distances
+from kerncause.regression.factors import JITTER, LEAST_JITTER, Inputs, weighted_squared_distances
+from kerncause.regression.response import NO_PIVOTS, ProjectedResponse
+from kerncause.regression.sides import inputs_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -49,7 +50,7 @@ class SemidenseEngine:
         """Build the engine with pivots chosen at `start`; the dense one where that takes too many."""
         problem = problem.repeated()
         response, parents = inputs_of(problem, np.arange(problem.n))
-        return cls(problem, tolerance, response, parents, np.empty(0, dtype=np.int64))._repivoted(start)
+        return cls(problem, tolerance, response, parents, NO_PIVOTS)._repivoted(start)
 
     @classmethod
     def for_certificate(cls, problem: Problem, start: Parameters, tolerance: float) -> Engine:
@@ -67,7 +68,7 @@ class SemidenseEngine:
         return 8.0 * problem.n**2 * 4
 
     def provisional_error(self, parameters: Parameters) -> float:
-        """Return how many nats S/n is off in an evaluation, roughly."""
+        """Return how many nats L/q is off in an evaluation, roughly."""
         return LACK_SLACK * self.tolerance
 
     @property
@@ -76,49 +77,51 @@ class SemidenseEngine:
         return self.problem.n
 
     def adapted(self, parameters: Parameters) -> Engine:
-        """Return itself if its pivots still capture K_X at these parameters, or choose new ones."""
-        s_x = np.array([parameters.response_bandwidth])
-        captured = self.response.basis(s_x, self.response_pivots).captured()
-        return self._repivoted(parameters) if self._excess(float(captured.sum()), parameters) else self
+        """Return itself if its pivots still capture the response at these parameters, or choose new ones."""
+        missing = self._projected(parameters).missing()
+        return self._repivoted(parameters) if self._excess(missing, parameters) else self
 
-    def _excess(self, captured: float, parameters: Parameters) -> float:
-        """Return by how many nats the trace captured of K_X is too little."""
-        return excess(self.n - captured, lack_of_response(parameters, self.tolerance), self.tolerance)
+    def _projected(self, parameters: Parameters, jitter: float = JITTER) -> ProjectedResponse:
+        at = parameters.response_bandwidth
+        return self.problem.model.projected(self.response, at, self.response_pivots, jitter)
+
+    def _excess(self, missing: float, parameters: Parameters) -> float:
+        """Return by how many nats the trace missing of the response is too much."""
+        return excess(missing, lack_of_response(parameters, self.tolerance), self.tolerance)
 
     def _repivoted(self, parameters: Parameters, strictness: float = 1.0) -> Engine:
-        s_x, most = np.array([parameters.response_bandwidth]), max(int(MOST_SHARE * self.n), 2)
-        pivots = self.response.pivots(s_x, lack_of_response(parameters, self.tolerance) / strictness, most).rows
+        most = max(int(MOST_SHARE * self.n), 2)
+        lack = lack_of_response(parameters, self.tolerance) / strictness
+        pivots = self.problem.model.pivots(self.response, parameters.response_bandwidth, lack, most)
         return DenseEngine(self.problem) if len(pivots) >= most else replace(self, response_pivots=pivots)
 
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L and its gradient."""
-        n, noise2 = self.n, parameters.noise**2
-        X = self.response.basis(np.array([parameters.response_bandwidth]), self.response_pivots)
-        K_nm = X.kernel(slice(None))
-        U = X.features(K_nm)
+        n, q, noise2 = self.n, self.problem.outputs, parameters.noise**2
+        X = self._projected(parameters)
+        raw, U = X.features(slice(None))
         K_t, factor = self._factored(parameters)
         Z = factor.solve(U)
-        W, T = U.T @ U, U.T @ Z
+        gram, T = U.T @ U, U.T @ Z
+        W = X.weight(gram)
         ZW = Z @ W
         # D has a zero diagonal, so the strict lower triangle of K_t^-1, doubled, stands for all of it.
         K_inverse = factor.lower_inverse()
-        trace = 0.5 * (float(np.vdot(ZW, Z)) - n * float(np.trace(K_inverse)))
+        trace = 0.5 * (float(np.vdot(ZW, Z)) - q * float(np.trace(K_inverse)))
         M = ZW @ (0.5 * Z.T)
-        K_inverse *= n
+        K_inverse *= q
         M -= K_inverse
         M *= K_t
         d_parents = weighted_squared_distances(M, self.parents.points, self.parents.points)
-        left, right = W @ X.inverse, T @ X.inverse
-        E = K_nm * cdist(self.response.points, X.at, "sqeuclidean")
-        d_response = X.distance_sums(0.5 * X.inverse.T @ (T @ left + W @ right) * X.K_mm, None)
-        d_response -= np.vdot(ZW @ X.inverse + U @ right, E)
+        slope = X.slope()
+        slope.add(slice(None), raw, U, Z)
         fit = float(np.vdot(T, W))
         return Evaluation(
-            value=-0.5 * fit - 0.5 * n * factor.log_determinant - 0.5 * n * n * LOG_2PI,
-            response_bandwidth=float(d_response[0]) / parameters.response_bandwidth**2,
+            value=-0.5 * fit - 0.5 * q * factor.log_determinant - 0.5 * n * q * LOG_2PI,
+            response_bandwidth=slope.total(T, W),
             bandwidths=self.parents.by_variable(d_parents, len(parameters.bandwidths)) / parameters.bandwidths**2,
             noise=2.0 * noise2 * trace,
-            excess=self._excess(float(np.trace(W)), parameters),
+            excess=self._excess(X.missing(gram), parameters),
         )
 
     def _factored(self, parameters: Parameters) -> tuple[Floats, Cholesky]:
@@ -142,23 +145,23 @@ class SemidenseEngine:
             if not isinstance(engine, SemidenseEngine):
                 return engine.certified(parameters)
             value, bound = engine._bounded(parameters, factor)
-            if bound <= self.tolerance * self.n:
+            if bound <= self.tolerance * self.problem.outputs:
                 break
         return value, bound
 
     def _bounded(self, parameters: Parameters, factor: Cholesky) -> tuple[float, float]:
-        n = self.n
-        X = self.response.basis(np.array([parameters.response_bandwidth]), self.response_pivots, LEAST_JITTER)
-        U = X.features(X.kernel(slice(None)))
+        n, q = self.n, self.problem.outputs
+        X = self._projected(parameters, LEAST_JITTER)
+        _, U = X.features(slice(None))
         Z = factor.solve(U)
-        W = U.T @ U
-        q, tau = float(np.vdot(U.T @ Z, W)), max(n - float(np.trace(W)), 0.0)
+        gram = U.T @ U
+        fit, tau = float(np.vdot(U.T @ Z, X.weight(gram))), X.missing(gram)
         R: Floats = np.asarray(np.linalg.qr(np.hstack([Z, U]), mode="r"))
-        above, below = response_error(R, tau, q, 0.0, parameters.noise**2)
-        return -0.5 * q - 0.5 * n * factor.log_determinant - 0.5 * n * n * LOG_2PI, max(above, below)
+        above, below = response_error(R, tau, fit, 0.0, parameters.noise**2)
+        return -0.5 * fit - 0.5 * q * factor.log_determinant - 0.5 * n * q * LOG_2PI, max(above, below)
 
     def residuals(self, parameters: Parameters) -> Floats:
-        """Return K_X - K_PA K_t^-1 K_X."""
+        """Return Y - K_PA K_t^-1 Y."""
         return DenseEngine(self.problem).residuals(parameters)
 
 
@@ -175,13 +178,13 @@ def excess(missing: float, lack: float, tolerance: float) -> float:
     return tolerance * max(missing / lack - LACK_SLACK, 0.0)
 
 
-def response_error(R: Floats, tau: float, q: float, t: float, noise2: float) -> tuple[float, float]:
+def response_error(R: Floats, tau: float, fit: float, t: float, noise2: float) -> tuple[float, float]:
     """Return by how much L~ can exceed L and fall short of it through what is missing of K_X (and t of K_PA).
 
     Args:
         R: the triangular factor of (Z, U): (Z U' + U Z')/2 has the eigenvalues of a 2r x 2r matrix made of it.
         tau: the trace missing of K_X.
-        q: tr(T W).
+        fit: tr(T W).
         t: what K_PA lacks, as in `LowRankEngine.certified`.
         noise2: s_e^2.
     """
@@ -190,5 +193,5 @@ def response_error(R: Floats, tau: float, q: float, t: float, noise2: float) -> 
     values = np.linalg.eigvalsh(0.5 * (half + half.T))
     low, high = min(float(values[0]), 0.0), max(float(values[-1]), 0.0)
     above = (2.0 * tau * high + tau**2 / noise2) / 2.0
-    below = (q - max(q + tau * low, 0.0) ** 2 / (q + t)) / 2.0
+    below = (fit - max(fit + tau * low, 0.0) ** 2 / (fit + t)) / 2.0
     return above, below

@@ -1,7 +1,8 @@
 """Scores: a number for each variable with a set of parents."""
 
 from kerncause.scores.base import FittedScore, LocalFit, LocalScore, RowwiseScore, fit_local
-from kerncause.scores.learned import LearnedKernelScore, ScoreParameters
+from kerncause.scores.kernel import ScoreParameters
+from kerncause.scores.learned import LearnedKernelScore
 from kerncause.scores.ledger import Comparison, Ledger, Query, answer
 from kerncause.scores.registry import SCORES, find_score, make_score
 

@@ -89,6 +89,7 @@ class LocalFit:
             variable; it is a composite likelihood, so its differences are not log Bayes factors.
         bandwidths: learned bandwidth of each parent, on standardised columns.
         response_bandwidth: bandwidth of the response kernel.
+        amplitude: the learned standard deviation of the regression, where that is not 1; `noise` is in units of it.
         noise: s_e, the standard deviation of the noise (not its square).
         engine: the engine that computed it.
         rank: how many rows the parents' kernel was projected on during the ascent; None: it was not.
@@ -109,6 +110,7 @@ class LocalFit:
     bandwidths: Mapping[str, float] = field(default_factory=dict)
     response_bandwidth: float | None = None
     noise: float | None = None
+    amplitude: float | None = None
     engine: str = ""
     rank: int | None = None
     evaluations: int = 1

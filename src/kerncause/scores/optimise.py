@@ -20,12 +20,12 @@ so that its value is of order one and the optimiser's default tolerances are rel
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import Bounds, lsq_linear, minimize
 
-from kerncause.kernels import JacobianTerm
 from kerncause.regression import Engine, Parameters
 
 Floats = npt.NDArray[np.float64]
@@ -45,6 +45,18 @@ SUFFICIENT = 1e-4
 TOO_MUCH = 0.2
 
 Loss = Callable[[Floats], tuple[float, Floats]]
+
+
+class Term(Protocol):
+    """A term of the objective in the response's parameter r alone, such as `kerncause.kernels.JacobianTerm`."""
+
+    def value(self, parameter: float, /) -> float:
+        """Return t(r)."""
+        ...
+
+    def gradient(self, parameter: float, /) -> float:
+        """Return its derivative by log r."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +134,12 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """S/n of one response and parent set as a function of the parameters."""
+    """S/q of one response of q outputs and its parents on n rows, as a function of the parameters."""
 
     engine: Engine
-    jacobian: JacobianTerm
+    term: Term
     n: int
+    outputs: int
     layout: Layout
 
     def adapted(self, theta: Floats) -> "Objective":
@@ -135,23 +148,21 @@ class Objective:
         return self if engine is self.engine else replace(self, engine=engine)
 
     def at(self, parameters: Parameters) -> tuple[float, Parameters, float]:
-        """Return S/n, its derivatives by log s_x, log s_1..s_k, log s_e, and by how much the engine errs too much."""
+        """Return S/q, its derivatives by log s_x, log s_1..s_k, log s_e, and by how much the engine errs too much."""
         likelihood = self.engine.evaluate(parameters)
-        s_x = parameters.response_bandwidth
+        r, q = parameters.response_bandwidth, self.outputs
         gradient = Parameters(
-            (likelihood.response_bandwidth + self.jacobian.gradient(s_x)) / self.n,
-            likelihood.bandwidths / self.n,
-            likelihood.noise / self.n,
+            (likelihood.response_bandwidth + self.term.gradient(r)) / q, likelihood.bandwidths / q, likelihood.noise / q
         )
-        return (likelihood.value + self.jacobian.value(s_x)) / self.n, gradient, likelihood.excess
+        return (likelihood.value + self.term.value(r)) / q, gradient, likelihood.excess
 
     def judged_loss(self, theta: Floats) -> tuple[float, Floats, float]:
-        """Return -S/n^2 and its gradient for the optimiser's vector, and by how many nats the engine errs too much."""
+        """Return -S/(q n) and its gradient for the optimiser's vector, and the engine's excess error in nats."""
         value, gradient, excess = self.at(self.layout.unpacked(theta))
         return -value / self.n, self.layout.packed_gradient(gradient) / -self.n, excess
 
     def scaled_loss(self, theta: Floats) -> tuple[float, Floats]:
-        """Return -S/n^2 and its gradient for the optimiser's vector."""
+        """Return -S/(q n) and its gradient for the optimiser's vector."""
         value, gradient, _ = self.judged_loss(theta)
         return value, gradient
 

@@ -6,11 +6,22 @@ from typing import Any
 from kerncause.data import Dataset
 from kerncause.errors import OptionError
 from kerncause.scores.base import LocalScore
+from kerncause.scores.bdeu import BDeuScore
+from kerncause.scores.bic import BICScore
+from kerncause.scores.cross_validated import CrossValidatedScore
+from kerncause.scores.gp import GaussianProcessScore
 from kerncause.scores.learned import LearnedKernelScore
+from kerncause.scores.marginal import HuangMarginalScore, MarginalScore
 from kerncause.text import quoted
 
 SCORES: Mapping[str, Callable[..., LocalScore]] = {
     "learned": LearnedKernelScore,
+    "marginal": MarginalScore,
+    "marginal-huang": HuangMarginalScore,
+    "gp": GaussianProcessScore,
+    "cv": CrossValidatedScore,
+    "bic": BICScore,
+    "bdeu": BDeuScore,
 }
 
 

@@ -1,0 +1,451 @@
+"""Scores that regress a response on a kernel of the parents: what `learned` and its sisters share.
+
+    S(X, PA) = L(Y, PA; r, s_1..s_k, s_e) + t(r)
+
+L is the likelihood of `kerncause.regression.base` for a response Y of q columns with one parameter r, which may be
+fixed, and t(r) a term of the response alone. S/q is maximised over the free parameters, by L-BFGS-B with analytic
+gradients in log-space, from several starts and from smaller parent sets (`kerncause.scores.climb`), and reported.
+A score of this family says what Y, r and t are (`ResponseModel`).
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from kerncause.data import Dataset, Points
+from kerncause.errors import ComputationError, DataError, OptionError
+from kerncause.kernels import median_heuristic
+from kerncause.linalg import one_blas_thread
+from kerncause.regression import (
+    ExactEngine,
+    Parameters,
+    Problem,
+    Response,
+    certified_value,
+    check_engine,
+    choose_engine,
+    make_engine,
+)
+from kerncause.scores.base import LocalFit, Lookup
+from kerncause.scores.climb import START_SCALES, Climb, Precursor, Task, climb, finish
+from kerncause.scores.optimise import Ascent, Interval, Layout, Objective, Term
+from kerncause.scores.table import TableScore, nothing_to_explain
+from kerncause.text import quoted
+
+Floats = npt.NDArray[np.float64]
+Bandwidths = Literal["per-parent", "shared"]
+
+START_NOISE = 0.1**0.5
+MOST_RESIDUAL_ROWS = 8000
+# Nats: a provisional value may be off by this much, or more if its engine says so.
+LEAST_DOUBT = 0.5
+# The same for what the curvature says is missing, in units of that.
+DOUBT_OF_PROMISE = 2.0
+NOTHING_BESIDE = 0.01
+R_NAMES = ("response_bandwidth", "amplitude")
+# How much rougher engines may be on fewer rows.
+ROUGHER = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseModel:
+    """How a variable becomes the response.
+
+    Attributes:
+        response: what the engines regress.
+        start: where its parameter starts.
+        fixed: where it is held, if it is.
+        bounds: where it may lie.
+        term: t(r).
+        constant: gives what an absolute likelihood has beside that.
+    """
+
+    response: Response
+    start: float
+    fixed: float | None
+    bounds: Interval
+    term: Term
+    constant: Callable[[], float] = lambda: 0.0
+
+
+class NoTerm:
+    """t(r) = 0."""
+
+    def value(self, parameter: float) -> float:
+        """Return 0."""
+        return 0.0
+
+    def gradient(self, parameter: float) -> float:
+        """Return 0."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class ScoreParameters:
+    """Parameters by name, or, as a gradient, the derivatives of S/q by their logarithms.
+
+    A score has a response bandwidth or an amplitude to learn, or neither.
+    """
+
+    response_bandwidth: float | None
+    bandwidths: Mapping[str, float]
+    noise: float
+    amplitude: float | None = None
+
+    @classmethod
+    def of(cls, given: "ScoreParameters | LocalFit | Mapping[str, Any]") -> "ScoreParameters":
+        """Take parameters from a fit or from a mapping with the same three names."""
+        if isinstance(given, ScoreParameters):
+            return given
+        if isinstance(given, LocalFit):
+            if given.noise is None:
+                raise OptionError("the fit has no kernel parameters: give one of a kernel score")
+            return cls(given.response_bandwidth, given.bandwidths, given.noise, given.amplitude)
+        try:
+            response, amplitude = (given.get(name) for name in R_NAMES)
+            return cls(response, given.get("bandwidths", {}), given["noise"], amplitude)
+        except (AttributeError, KeyError, TypeError, IndexError) as missing:
+            raise OptionError(
+                f"the parameters lack {missing}: give response_bandwidth, bandwidths (by parent) and noise"
+            ) from None
+
+
+class KernelScore(TableScore):
+    """A kernel score of a Dataset.
+
+    Args:
+        data: the table.
+        engine: `auto` (the cheapest), `dense`, `semidense`, `compressed` or `lowrank`.
+        bandwidths: `per-parent` or `shared`.
+        starts: how many starts the optimiser gets, 1 to 5.
+        tolerance: how far, in nats per output column, `LocalFit.value` may lie from the exact score.
+        parent_bounds: where each s_k may lie. The upper end acts as a penalty for parents: a parent that
+            says nothing costs likelihood because its bandwidth cannot grow without limit.
+        noise_bounds: where s_e may lie.
+    """
+
+    # Which of a fit's figures is r; None: there is nothing to learn about the response.
+    response_parameter: ClassVar[str | None] = "response_bandwidth"
+
+    def __init__(
+        self,
+        data: Dataset,
+        engine: str = "auto",
+        bandwidths: Bandwidths = "per-parent",
+        starts: int = 2,
+        *,
+        tolerance: float = 0.01,
+        parent_bounds: Interval = (0.1, 10.0),
+        noise_bounds: Interval = (0.001, 10.0),
+    ) -> None:
+        if bandwidths not in get_args(Bandwidths):
+            raise OptionError(f"bandwidths cannot be {quoted(bandwidths)}: choose per-parent or shared")
+        if not isinstance(starts, int) or not 1 <= starts <= len(START_SCALES):
+            raise OptionError(f"starts cannot be {starts}: choose 1 to {len(START_SCALES)}")
+        if not 0 < tolerance < np.inf:
+            raise OptionError(
+                f"tolerance (--tolerance) cannot be {tolerance}: give a positive number of nats, such as 0.01"
+            )
+        super().__init__(
+            data,
+            engine=check_engine(engine),
+            bandwidths=bandwidths,
+            starts=starts,
+            tolerance=tolerance,
+            parent_bounds=check_interval("parent_bounds", parent_bounds),
+            noise_bounds=check_interval("noise_bounds", noise_bounds),
+        )
+
+    @abstractmethod
+    def _model(self, points: Points, whole: Points) -> ResponseModel:
+        """Return the model of a response on some rows; what is fixed in advance follows from the whole of them."""
+
+    def prepare(self) -> None:
+        """Group equal values of every variable, and measure where its bandwidth starts."""
+        for name in self.data.names:
+            median_heuristic(self._table.points(name))
+
+    def precursor(self, target: str, parents: Collection[str], lookup: Lookup) -> LocalFit | list[frozenset[str]]:
+        """Return the fit without the parent that alone explains least, or what must be fitted to know it."""
+        if len(parents) < 2 or not self._is_staged:
+            return []
+        alone = {name: lookup(frozenset({name})) for name in self.data.in_canonical_order(parents)}
+        fits = {name: fit for name, fit in alone.items() if fit is not None}
+        if len(fits) < len(alone):
+            return [frozenset({name}) for name in alone if name not in fits]
+        least = min(fits, key=lambda name: fits[name].before_settling.value)
+        rest = frozenset(parents) - {least}
+        begin = lookup(rest)
+        return [rest] if begin is None else begin.before_settling
+
+    @property
+    def _is_staged(self) -> bool:
+        """One start is the paper's, from the heuristic; one bandwidth for all has no new one to begin from."""
+        return bool(self._options["starts"] > 1 and self._options["bandwidths"] == "per-parent")
+
+    def fit(
+        self, target: str, parents: Collection[str] = (), begin: LocalFit | None = None, *, settle: bool = True
+    ) -> LocalFit:
+        """Maximise S/q over all bandwidths and the noise.
+
+        `begin` is the fit of `precursor`, which is computed if it is not given. With `settle=False` the value is
+        the one the ascent ended with: not certified, and off by a fraction of a nat where kernels are projected.
+        """
+        names, data = self._rows_for(target, parents)
+        if (nothing := nothing_to_explain(data, target)) is not None:
+            return nothing
+        if begin is None and len(names) > 1 and self._is_staged:
+            begin = self._begin(target, frozenset(names))
+        with one_blas_thread():
+            task = self._task(target, names, data, self._options["engine"])
+            starts, tolerance = self._options["starts"], self._options["tolerance"]
+            climbed = climb(task, starts, tolerance, self._precursor(task, names, begin), self._is_staged)
+        fit = self._fit_at(climbed.best, names, task, data.points(target), climbed.starts_disagree)
+        if climbed.is_final and isinstance(climbed.best.objective.engine, ExactEngine):
+            return fit
+        fit = self._provisional(fit, climbed, task)
+        return self.settled(target, parents, fit) if settle else fit
+
+    def _fit_at(
+        self, end: Ascent, names: tuple[str, ...], task: Task, response: Points, starts_disagree: bool
+    ) -> LocalFit:
+        parameters, engine = task.layout.unpacked(end.theta), end.objective.engine
+        bandwidth, amplitude = self._response_figures(parameters.response_bandwidth, response)
+        return LocalFit(
+            value=end.value,
+            bandwidths=dict(zip(names, parameters.bandwidths.tolist(), strict=True)),
+            response_bandwidth=bandwidth,
+            amplitude=amplitude,
+            noise=parameters.noise,
+            engine=engine.name,
+            rank=engine.rank,
+            evaluations=end.evaluations,
+            converged=end.converged,
+            starts_disagree=starts_disagree,
+            at_bounds=task.layout.at_bounds(end.theta, names),
+            rows=task.n,
+        )
+
+    @staticmethod
+    def _provisional(fit: LocalFit, climbed: Climb, task: Task) -> LocalFit:
+        """Return the fit with a guess of the value at the end of its ascent, and of how far off that is."""
+        best = climbed.best
+        lack = best.objective.engine.provisional_error(task.layout.unpacked(best.theta))
+        # Where the projection lacks much more than that, going on would gain nothing.
+        is_final = climbed.is_final or best.promised <= NOTHING_BESIDE * lack
+        missing = 0.0 if is_final else best.promised
+        return replace(
+            fit,
+            value=best.value + missing,
+            is_settled=False,
+            certified=False,
+            error_bound=max(lack, LEAST_DOUBT) + DOUBT_OF_PROMISE * missing,
+            curvature=None if is_final else tuple(map(tuple, best.curvature.tolist())),
+        )
+
+    def settled(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
+        """Return a provisional fit with the best estimate of its value, and a bound on the error."""
+        if fit.is_settled:
+            return fit
+        names, data = self._rows_for(target, parents)
+        tolerance = self._options["tolerance"]
+        with one_blas_thread():
+            task = self._task(target, names, data, self._options["engine"])
+            final = self._finished(task, names, fit, data.points(target))
+            if final.is_settled:
+                return final
+            value, bound = task.certified_at(final.engine, self._checked(final, names))
+        return replace(final, value=value, error_bound=bound, certified=bound <= tolerance, is_settled=True)
+
+    def _finished(self, task: Task, names: tuple[str, ...], fit: LocalFit, response: Points) -> LocalFit:
+        """Return a provisional fit with its ascent at its end; it is settled if its engine is exact."""
+        if fit.curvature is None:
+            return replace(fit, provisional=fit)
+        theta = task.layout.start(self._checked(fit, names), 1.0)
+        end = finish(task, theta, np.array(fit.curvature), self._options["tolerance"])
+        return replace(
+            self._fit_at(end, names, task, response, fit.starts_disagree),
+            evaluations=fit.evaluations + end.evaluations,
+            provisional=fit,
+            is_settled=isinstance(end.objective.engine, ExactEngine),
+        )
+
+    def _begin(self, target: str, parents: frozenset[str]) -> LocalFit:
+        """Compute the precursor of a parent set, on the rows of that set."""
+        score = self.restricted_to({target, *parents})
+        fits: dict[frozenset[str], LocalFit] = {}
+        wanted = [parents]
+        while True:
+            first = score.precursor(target, wanted[-1], fits.get)
+            if isinstance(first, list) and first:
+                wanted += first
+            elif wanted[-1] == parents:
+                assert isinstance(first, LocalFit)
+                return first
+            else:
+                parent_set = wanted.pop()
+                begin = first if isinstance(first, LocalFit) else None
+                fits[parent_set] = score.fit(target, parent_set, begin, settle=False)
+
+    def evaluate(
+        self,
+        target: str,
+        parents: Collection[str],
+        params: "ScoreParameters | LocalFit | Mapping[str, Any]",
+        *,
+        absolute: bool = False,
+    ) -> tuple[float, ScoreParameters]:
+        """Return S/q at given parameters and its gradient with respect to their logarithms.
+
+        `params` has `response_bandwidth` (or `amplitude`, where that is learned), `bandwidths` (by parent name) and
+        `noise`: a LocalFit, a mapping or a ScoreParameters; the gradient has the same shape. `absolute=True` adds
+        the constant of J, the sum of log distances over n, for an absolute likelihood.
+        """
+        names, data = self._rows_for(target, parents)
+        at = self._checked(params, names)
+        _refuse_constant(data, target)
+        with one_blas_thread():
+            task = self._task(target, names, data, self._options["engine"])
+            objective = task.objective_at(at)
+            (value, _), (_, gradient, _) = task.certified_at(objective.engine.name, at), objective.at(at)
+        points = data.points(target)
+        if absolute:
+            value += self._model(points, points).constant() / objective.outputs
+        by_name = dict(zip(names, gradient.bandwidths.tolist(), strict=True))
+        slope = {name: gradient.response_bandwidth if name == self.response_parameter else None for name in R_NAMES}
+        return value, ScoreParameters(slope["response_bandwidth"], by_name, gradient.noise, slope["amplitude"])
+
+    def residuals(self, target: str, parents: Collection[str] = (), fit: LocalFit | None = None) -> Floats:
+        """Return Y - f(PA) at the fitted parameters, (n, q), rows (and columns of kernels) in the order of the table.
+
+        f(PA) = K_PA (K_PA + s_e^2 I)^-1 Y is the posterior mean. With gaps in the table, n counts the rows
+        complete for the target and the parents.
+        """
+        names, data = self._rows_for(target, parents, self.data)
+        _refuse_constant(data, target)
+        if data.n_rows > MOST_RESIDUAL_ROWS:
+            raise ComputationError(
+                f"the residuals of {data.n_rows:,} rows are an array of their square: "
+                f"draw a sample of at most {MOST_RESIDUAL_ROWS:,} rows"
+            )
+        at = self._checked(fit or self.fit(target, parents), names)
+        is_counted, data = data.weights is not None, data.repeated()
+        with one_blas_thread():
+            task = self._task(target, names, data, self._options["engine"])
+            canonical = task.objective_at(at).engine.residuals(at)
+        if is_counted:  # a restricted score, whose rows have no order of their own
+            return canonical
+        place = np.argsort(data.row_order)
+        return canonical[np.ix_(place, place)] if canonical.shape[1] == data.n_rows else canonical[place]
+
+    def _task(
+        self,
+        target: str,
+        names: tuple[str, ...],
+        data: Dataset,
+        engine: str,
+        tolerance: float | None = None,
+        whole: Points | None = None,
+    ) -> Task:
+        """Set up the fit of a target and its parents on the rows of `data`.
+
+        Fewer rows only show where to look, so any engine will do there, and a rougher one. The dense engine is
+        what everything else is compared with: it takes no such shortcut.
+        """
+        response, parents = data.points(target), tuple(data.points(name) for name in names)
+        model = self._model(response, whole or response)
+        problem = Problem(response, parents, model.response)
+        outputs = problem.outputs
+        heuristic = Parameters(model.start, np.array([median_heuristic(p) for p in parents]), START_NOISE)
+        layout = Layout(
+            fixed_response=model.fixed,
+            parents=len(parents),
+            shared=self._options["bandwidths"] == "shared",
+            response_bounds=model.bounds,
+            parent_bounds=self._options["parent_bounds"],
+            noise_bounds=self._options["noise_bounds"],
+        )
+        tolerance = self._options["tolerance"] if tolerance is None else tolerance
+
+        def objective_at(place: Parameters) -> Objective:
+            return Objective(make_engine(problem, engine, place, tolerance), model.term, data.n_rows, outputs, layout)
+
+        def certified_at(name: str, place: Parameters) -> tuple[float, float]:
+            value, bound = certified_value(problem, name, place, tolerance)
+            return (value + model.term.value(place.response_bandwidth)) / outputs, bound / outputs
+
+        def on_fewer(rows: int) -> Task | None:
+            chosen = choose_engine(problem, engine, heuristic, tolerance)
+            if rows >= data.n_rows or chosen in ("compressed", "dense") or data.weights is not None:
+                return None  # a few rows would not repeat as all rows do
+            thinned = data.thinned(rows)
+            levels = len(thinned.points(target).distinct)
+            is_same_problem = levels > 2 or levels == len(response.distinct)
+            if not is_same_problem:
+                return None
+            return self._task(target, names, thinned, "auto", ROUGHER * self._options["tolerance"], whole or response)
+
+        return Task(layout, heuristic, data.n_rows, objective_at, certified_at, on_fewer)
+
+    def _precursor(self, task: Task, names: tuple[str, ...], begin: LocalFit | None) -> Precursor | None:
+        """Return the optimum of a fit without a parent, with that parent off and at a fifth of its heuristic."""
+        if begin is None or begin.noise is None:
+            return None
+        off, short = (
+            Parameters(
+                self._response_value(ScoreParameters.of(begin)),
+                np.array([begin.bandwidths.get(name, new) for name, new in zip(names, others, strict=True)]),
+                begin.noise,
+            )
+            for others in (
+                [task.layout.parent_bounds[1]] * len(names),
+                (START_SCALES[1] * task.heuristic.bandwidths).tolist(),
+            )
+        )
+        return Precursor(off, short)
+
+    def _response_value(self, given: ScoreParameters) -> float:
+        """Return r of named parameters; where nothing is learned any number will do."""
+        if self.response_parameter is None:
+            return 1.0
+        value = getattr(given, self.response_parameter)
+        if value is None:
+            raise OptionError(f"the parameters lack {self.response_parameter}: give it with bandwidths and noise")
+        return float(value) if isinstance(value, int | float | np.number) else float("nan")
+
+    def _response_figures(self, value: float, response: Points) -> tuple[float | None, float | None]:
+        """Return what a fit says of its response: the bandwidth and the amplitude."""
+        return value, None
+
+    def _checked(self, params: "ScoreParameters | LocalFit | Mapping[str, Any]", names: tuple[str, ...]) -> Parameters:
+        """Return parameters in the order of `names`; refuse missing, surplus and senseless ones."""
+        given = ScoreParameters.of(params)
+        if set(given.bandwidths) != set(names):
+            raise OptionError(
+                f"bandwidths are given for {sorted(given.bandwidths)} but the parents are {sorted(names)}"
+            )
+        response = self._response_value(given)
+        values = [response, *given.bandwidths.values(), given.noise]
+        if not all(isinstance(v, int | float | np.number) and 0 < v < np.inf for v in values):
+            raise OptionError(f"the parameters {values} are not all positive numbers: bandwidths and noise must be")
+        return Parameters(response, np.array([float(given.bandwidths[n]) for n in names]), float(given.noise))
+
+
+def _refuse_constant(data: Dataset, target: str) -> None:
+    if nothing_to_explain(data, target) is not None:
+        raise DataError(
+            f"{quoted(target)} has fewer than two values on the {data.n_rows} rows complete for these parents: "
+            "leave out the parent with the gaps"
+        )
+
+
+def check_interval(name: str, interval: Interval) -> Interval:
+    """Return bounds that make sense; refuse others."""
+    low, high = interval
+    if not 0 < low < high < np.inf:
+        raise OptionError(f"{name} cannot be ({low}, {high}): give two positive numbers, the lower first")
+    return interval

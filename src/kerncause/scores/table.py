@@ -1,0 +1,80 @@
+"""What every score of a table has in common: its variables, its rows with gaps, its options."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from typing import Any, Self
+
+from kerncause.data import Dataset
+from kerncause.errors import OptionError
+from kerncause.scores.base import LocalFit
+from kerncause.text import quoted
+
+
+class TableScore(ABC):
+    """A score of a Dataset.
+
+    Args:
+        data: the table.
+        options: the settings of the score, as keyword arguments of its class.
+    """
+
+    def __init__(self, data: Dataset, **options: Any) -> None:
+        if not isinstance(data, Dataset):
+            raise OptionError(f"data is a {type(data).__name__}: make a Dataset of it, with Dataset.from_frame")
+        self.data = data
+        self._options: dict[str, Any] = options
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The settings of this score, as keyword arguments."""
+        return dict(self._options)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables' names, in the order by which a search breaks ties."""
+        return self.data.canonical
+
+    @property
+    def incomplete(self) -> frozenset[str]:
+        """The variables that lack a value in some row."""
+        return self.data.incomplete
+
+    def restricted_to(self, variables: Collection[str]) -> Self:
+        """Return the score on the rows where all of `variables` have a value (equal rows may be counted)."""
+        return type(self)(self._table.complete_for(variables), **self._options)
+
+    @abstractmethod
+    def fit(self, target: str, parents: Collection[str] = ()) -> LocalFit:
+        """Return the score of one variable with a set of parents, and the model behind it."""
+
+    def local_score(self, target: str, parents: Collection[str] = ()) -> float:
+        """Return the score of one variable with a set of parents."""
+        return self.fit(target, parents).value
+
+    @property
+    def _table(self) -> Dataset:
+        """The table with equal rows counted once where that is much shorter."""
+        return self.data.compact
+
+    def _rows_for(
+        self, target: str, parents: Collection[str], table: Dataset | None = None
+    ) -> tuple[tuple[str, ...], Dataset]:
+        """Return the parents in canonical order and the rows complete for them and the target.
+
+        Equal rows are counted, not repeated, unless another table is given.
+        """
+        if isinstance(parents, str):
+            raise OptionError(f"parents is the text {quoted(parents)}: give a list of names")
+        self.data.variable(target)
+        names = self.data.in_canonical_order(parents)
+        if target in names:
+            raise OptionError(f"{quoted(target)} cannot be its own parent")
+        wanted = {target, *names}
+        return names, self._table.complete_for(wanted).compact if table is None else table.complete_for(wanted)
+
+
+def nothing_to_explain(data: Dataset, target: str) -> LocalFit | None:
+    """Return a fit of value 0 if gaps elsewhere left no row, or one value: then no parent gains anything."""
+    if data.n_rows > 0 and len(data.points(target).distinct) > 1:
+        return None
+    return LocalFit(value=0.0, engine="none", evaluations=0, rows=data.n_rows)
