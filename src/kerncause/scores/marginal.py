@@ -18,9 +18,9 @@ the maximum of S/n.
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from kerncause.data import Points
+from kerncause.data import Dataset, Points
 from kerncause.kernels import median_heuristic
 from kerncause.regression import CentredKernelResponse, KernelResponse
 from kerncause.scores.kernel import KernelScore, NoTerm, ResponseModel
@@ -28,6 +28,8 @@ from kerncause.scores.optimise import Interval
 
 # Of r; the trace of the centred kernel bounds a from above by 1 and the noise keeps it from 0.
 AMPLITUDE_BOUNDS: Interval = (1e-4, 1e2)
+# Of s_e: a response that has nothing to do with its parents has an amplitude of almost none of its noise.
+NOISE_BOUNDS: Interval = (0.001, 1000.0)
 
 
 class MarginalScore(KernelScore):
@@ -58,6 +60,9 @@ class HuangMarginalScore(KernelScore):
     """The marginal likelihood of Huang et al. 2018: centred response kernel, learned amplitude."""
 
     response_parameter: ClassVar[str | None] = "amplitude"
+
+    def __init__(self, data: Dataset, *args: Any, noise_bounds: Interval = NOISE_BOUNDS, **options: Any) -> None:
+        super().__init__(data, *args, noise_bounds=noise_bounds, **options)
 
     def _model(self, points: Points, whole: Points) -> ResponseModel:
         """Return H K_X H / r at the heuristic of all rows."""
