@@ -2,8 +2,8 @@
 
 import sys
 
-from benchmarks import continuous, discrete
+from benchmarks import continuous, discrete, independence
 from benchmarks.harness import run
 
 if __name__ == "__main__":
-    run(sys.argv[1:], [*discrete.BENCHMARKS, *continuous.BENCHMARKS])
+    run(sys.argv[1:], [*discrete.BENCHMARKS, *independence.BENCHMARKS, *continuous.BENCHMARKS])

@@ -1,7 +1,8 @@
-"""Searches: take a score, give a graph and a trace."""
+"""Searches: take a score or a test of independence, give a graph and a trace."""
 
 from kerncause.search.base import Outcome, Progress, Step, Watcher
 from kerncause.search.ges import ges
-from kerncause.search.registry import SEARCHES, find_search
+from kerncause.search.pc import pc
+from kerncause.search.registry import SEARCHES, Search, find_search
 
-__all__ = ["SEARCHES", "Outcome", "Progress", "Step", "Watcher", "find_search", "ges"]
+__all__ = ["SEARCHES", "Outcome", "Progress", "Search", "Step", "Watcher", "find_search", "ges", "pc"]

@@ -1,7 +1,7 @@
 """What every search gives: a graph, and the story of how it was found."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from kerncause.graphs import CPDAG
 
@@ -12,14 +12,15 @@ class Step:
 
     Attributes:
         number: 1 for the first move.
-        phase: forward, backward or turning.
-        operator: insert, delete or turn, with the conditioning set in `given` (T, H or C of the papers).
+        phase: forward, backward or turning; skeleton or orientation.
+        operator: insert, delete or turn, with the conditioning set in `given` (T, H or C of the papers); remove,
+            with the separating set, or what was decided about a collider.
         source: X of the operator.
         target: Y of the operator, the variable whose parents change.
         given: the operator's set of further variables.
-        gain: by how much the score grows.
+        gain: by how much the score grows; the p-value in a search by tests.
         edges: number of edges after the move.
-        scores: local scores computed so far.
+        scores: local scores computed so far, or tests.
     """
 
     number: int
@@ -35,10 +36,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The equivalence class a search ended in, its nodes in tie-breaking order, and every step."""
+    """The equivalence class a search ended in, its nodes in tie-breaking order, and every step.
+
+    A search by tests gives for every pair it left joined the largest p-value it met: how near it came to parting it.
+    """
 
     graph: CPDAG
     trace: tuple[Step, ...]
+    p_values: Mapping[frozenset[str], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

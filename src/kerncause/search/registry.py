@@ -1,18 +1,38 @@
-"""Searches by name. A new search is one file and one line here."""
+"""Searches by name. A new search is one file and one entry here."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from kerncause.errors import OptionError
 from kerncause.search.base import Outcome
 from kerncause.search.ges import ges
+from kerncause.search.pc import pc
 from kerncause.text import quoted
 
-SEARCHES: Mapping[str, Callable[..., Outcome]] = {
-    "ges": ges,
+
+@dataclass(frozen=True)
+class Search:
+    """A search by its name.
+
+    Attributes:
+        run: takes a score or a test, and the options.
+        by: which of the two.
+        options: what can be asked for, with its default.
+    """
+
+    run: Callable[..., Outcome]
+    by: Literal["score", "test"]
+    options: Mapping[str, Any]
+
+
+SEARCHES: Mapping[str, Search] = {
+    "ges": Search(ges, "score", {"max_parents": None, "turning": False, "careful": True}),
+    "pc": Search(pc, "test", {"alpha": 0.05, "max_given": None}),
 }
 
 
-def find_search(name: str) -> Callable[..., Outcome]:
+def find_search(name: str) -> Search:
     """Return the search of that name."""
     if name not in SEARCHES:
         raise OptionError(f"there is no search {quoted(name)}: the choices are {', '.join(SEARCHES)}")

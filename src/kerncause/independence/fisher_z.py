@@ -1,0 +1,99 @@
+"""Fisher's z: whether the partial correlation of two numbers is zero.
+
+    r = the correlation of what is left of x and of y after linear regression on the given variables
+    T = sqrt(n - k - 3) artanh r,        p = 2 (1 - Phi(|T|))
+
+with n rows and k the rank of the given columns (Fisher 1915, 1924). The test is right for jointly Gaussian
+variables; it sees only linear dependence.
+"""
+
+import math
+from collections.abc import Collection
+
+import numpy as np
+import numpy.typing as npt
+
+from kerncause.data import Dataset, Kind
+from kerncause.errors import DataError
+from kerncause.independence.base import TestResult, checked, refuse_no_dataset, varies
+from kerncause.linalg import one_blas_thread
+from kerncause.text import counted, quoted
+
+Floats = npt.NDArray[np.float64]
+
+NAME = "fisher-z"
+# Relative to its length before: a shorter residual is rounding, and the column a combination of the given ones.
+SMALLEST_RESIDUAL = 1e-9
+
+
+class FisherZ:
+    """Fisher's z test of a Dataset of numbers: continuous, ordinal (by their codes), or with two values.
+
+    Where x or y is a combination of the given variables nothing is left to be dependent, and where there are too
+    few rows nothing can be said: the p-value is 1.
+
+    Args:
+        data: the table.
+    """
+
+    def __init__(self, data: Dataset) -> None:
+        refuse_no_dataset(data)
+        for variable in data.variables:
+            if variable.kind is Kind.VECTOR:
+                raise DataError(
+                    f"variable {quoted(variable.name)} is a vector, and fisher-z compares single numbers: "
+                    "use the test kci, or leave its columns ungrouped"
+                )
+            levels = len(variable.levels or ())
+            if variable.kind is Kind.CATEGORICAL and levels > 2:
+                raise DataError(
+                    f"column {quoted(variable.name)} is categorical with {counted(levels, 'level')}, "
+                    "which have no order to correlate: use the test kci or chi-squared, or list its levels in order"
+                )
+        self.data = data
+        self._table = data.compact
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables' names, in the order by which a search breaks ties."""
+        return self.data.canonical
+
+    def test(self, x: str, y: str, given: Collection[str] = ()) -> TestResult:
+        """Test whether x and y are uncorrelated given some variables; the statistic is T."""
+        query = checked(self.data, x, y, given)
+        rows = self._table.complete_for((query.x, query.y, *query.given))
+        if not varies(rows, query.x, query.y):
+            return TestResult(1.0, 0.0, NAME, rows.n_rows)
+        with one_blas_thread():
+            r, rank = partial_correlation(_columns(rows, (*query.given, query.x, query.y)))
+        left = rows.n_rows - rank - 3
+        if left <= 0:
+            return TestResult(1.0, 0.0, NAME, rows.n_rows)
+        statistic = math.sqrt(left) * (math.atanh(r) if abs(r) < 1.0 else math.copysign(math.inf, r))
+        return TestResult(math.erfc(abs(statistic) / math.sqrt(2.0)), statistic, NAME, rows.n_rows)
+
+
+def partial_correlation(columns: Floats) -> tuple[float, int]:
+    """Return the correlation of the last two columns given the others, and the rank of the others.
+
+    The columns (n, k + 2) are centred. After a QR decomposition everything happens on the k + 2 rows of R.
+    """
+    R: Floats = np.linalg.qr(columns, mode="r")  # type: ignore[assignment]
+    given, pair = R[:, :-2], R[:, -2:]
+    basis, sizes, _ = np.linalg.svd(given, full_matrices=False)
+    rank = int(np.sum(sizes > SMALLEST_RESIDUAL * sizes.max(initial=0.0)))
+    basis = basis[:, :rank]
+    left = pair - basis @ (basis.T @ pair)
+    lengths = np.linalg.norm(left, axis=0)
+    if np.any(lengths <= SMALLEST_RESIDUAL * np.linalg.norm(pair, axis=0)):
+        return 0.0, rank
+    r = float(left[:, 0] @ left[:, 1] / (lengths[0] * lengths[1]))
+    return max(-1.0, min(1.0, r)), rank
+
+
+def _columns(rows: Dataset, names: tuple[str, ...]) -> Floats:
+    """Return the variables side by side, centred, rows scaled by the root of how often they occur."""
+    values = np.hstack([rows.points(name).values for name in names])
+    weights = np.ones(len(values)) if rows.weights is None else rows.weights.astype(np.float64)
+    centred: Floats = values - weights @ values / weights.sum()
+    return centred * np.sqrt(weights)[:, None]
