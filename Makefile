@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= demo-result
+# Asked for by its exact version, torch installs without the gigabytes of its GPU libraries where a CPU build is at hand.
+TORCH ?= 2.13.0
 
-.PHONY: demo test bench picture clean
+.PHONY: demo test test-baselines bench methods picture clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kerncause discover examples/sachs.csv --out $(OUT)
@@ -13,10 +15,18 @@ test: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --ignore tests/baselines
+
+# What needs the libraries of others, which take a gigabyte; in an environment of its own.
+test-baselines: $(VENV)/.installed-baselines
+	$(BIN)/pytest tests/baselines
 
 bench: $(VENV)/.installed-baselines
 	$(BIN)/python -m benchmarks
+
+# Every method on one table of every kind, written to benchmarks/METHODS.md.
+methods: $(VENV)/.installed-baselines
+	$(BIN)/python -m benchmarks.methods
 
 # The picture in the README; needs Graphviz's `dot`.
 picture: demo
@@ -38,5 +48,6 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	touch $(VENV)/.installed $@
 
 $(VENV)/.installed-baselines: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==$(TORCH)'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,baselines]'
 	touch $@

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kerncause
-from kerncause.cli import _Screen, app
+from kerncause.cli import Screen, app
 
 runner = CliRunner()
 
@@ -200,9 +200,9 @@ def test_a_score_that_could_not_be_certified_is_told(capsys):
     rng = np.random.default_rng(0)
     result = kerncause.discover(rng.normal(size=(40, 2)), workers=1)
     fits = {name: replace(fit, certified=name != "x2", error_bound=0.25) for name, fit in result.fits.items()}
-    _Screen(quiet=False).result(replace(result, fits=fits), None)
+    Screen(quiet=False).result(replace(result, fits=fits), None)
     assert "the score of 'x2' is known only to within 0.25 nats" in capsys.readouterr().out
-    _Screen(quiet=False).result(result, None)
+    Screen(quiet=False).result(result, None)
     assert "known only" not in capsys.readouterr().out
 
 

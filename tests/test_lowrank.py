@@ -10,9 +10,9 @@ from kerncause import Dataset, LearnedKernelScore, OptionError
 from kerncause.linalg import pivoted_cholesky
 from kerncause.regression import Parameters, Problem, choose_engine
 from kerncause.regression.dense import DenseEngine
-from kerncause.regression.sides import inputs_of
 from kerncause.regression.lowrank import LowRankEngine
 from kerncause.regression.semidense import SemidenseEngine
+from kerncause.regression.sides import inputs_of
 from kerncause.scores import Comparison, Ledger
 
 

@@ -7,7 +7,7 @@
 ['source', 'target', 'directed', 'gain', 'bandwidth']
 """
 
-from kerncause import networks
+from kerncause import metrics, networks
 from kerncause.data import Dataset, Kind, Variable, read_table
 from kerncause.discover import Status, discover
 from kerncause.errors import (
@@ -18,10 +18,13 @@ from kerncause.errors import (
     KerncauseError,
     OptionError,
 )
-from kerncause.graphs import CPDAG, DAG, PDAG
+from kerncause.graphs import CPDAG, DAG, PDAG, read_graph, write_graph
+from kerncause.independence import IndependenceTest, make_test
+from kerncause.metrics import compare
 from kerncause.result import Result
 from kerncause.scores import LearnedKernelScore, LocalFit, LocalScore, ScoreParameters, make_score
-from kerncause.search import ges
+from kerncause.search import ges, pc
+from kerncause.simulate import Simulation, simulate
 
 __version__ = "0.1.0"
 
@@ -34,6 +37,7 @@ __all__ = [
     "DataWarning",
     "Dataset",
     "GraphError",
+    "IndependenceTest",
     "KerncauseError",
     "Kind",
     "LearnedKernelScore",
@@ -42,12 +46,20 @@ __all__ = [
     "OptionError",
     "Result",
     "ScoreParameters",
+    "Simulation",
     "Status",
     "Variable",
     "__version__",
+    "compare",
     "discover",
     "ges",
     "make_score",
+    "make_test",
+    "metrics",
     "networks",
+    "pc",
+    "read_graph",
     "read_table",
+    "simulate",
+    "write_graph",
 ]

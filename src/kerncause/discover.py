@@ -2,23 +2,25 @@
 
 import time
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from kerncause.baselines import TIMEOUT, find_baseline, run_baseline
 from kerncause.data import Dataset, Missing, read_table
 from kerncause.errors import DataWarning, OptionError
 from kerncause.graphs import CPDAG, DAG
-from kerncause.parallel import batches, worker_count
+from kerncause.independence import IndependenceTest, find_test, make_test
+from kerncause.parallel import batches, batches_of_tests, worker_count
 from kerncause.result import Edge, Result
 from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, find_score, make_score
-from kerncause.search import Outcome, Progress, find_search
+from kerncause.search import Outcome, Progress, Step, find_search
 from kerncause.text import listed, quoted
 
 Table = Dataset | pd.DataFrame | npt.NDArray[Any] | str | Path
@@ -32,8 +34,6 @@ class Preset:
     search: Mapping[str, Any]
 
 
-SEARCH_DEFAULTS: Mapping[str, Any] = {"max_parents": None, "turning": False, "careful": True}
-
 PRESETS: Mapping[str, Preset] = {
     # The setting of Wang et al. (ICML 2024): one bandwidth for all parents, one start from the heuristic,
     # GES as published, with its two phases and no limit on parents.
@@ -42,6 +42,8 @@ PRESETS: Mapping[str, Preset] = {
         search={"turning": False, "careful": False, "max_parents": None},
     ),
 }
+
+DEFAULT_SCORE, DEFAULT_SEARCH, DEFAULT_TEST = "learned", "ges", "kci"
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,14 @@ class Status:
 
 def discover(
     data: Table,
-    score: str | LocalScore = "learned",
-    search: str = "ges",
+    score: str | LocalScore | None = None,
+    search: str | None = None,
     preset: str | None = None,
     seed: int = 0,
     workers: int | None = None,
     *,
+    method: str | None = None,
+    test: str | IndependenceTest | None = None,
     executor: Executor | None = None,
     kinds: Mapping[str, str] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
@@ -71,20 +75,27 @@ def discover(
     na_values: Collection[object] | Mapping[str, Collection[object]] = (),
     drop: Collection[str] = (),
     max_parents: int | None = None,
-    turning: bool = False,
-    careful: bool = True,
+    turning: bool | None = None,
+    careful: bool | None = None,
+    alpha: float | None = None,
+    max_given: int | None = None,
+    timeout: float | None = None,
     score_options: Mapping[str, Any] | None = None,
+    test_options: Mapping[str, Any] | None = None,
+    method_options: Mapping[str, Any] | None = None,
     watch: Callable[[Status], None] | None = None,
 ) -> Result:
-    """Learn a causal graph from a table.
+    """Learn a causal graph from a table: by a search with a score, by PC with tests, or by another method.
 
     Args:
         data: a DataFrame, an array, a path to a CSV, TSV or Parquet file, or a Dataset.
-        score: the name of a score, or a score object.
-        search: the name of a search.
+        score: the name of a score, or a score object; `learned` if nothing is said.
+        search: the name of a search: `ges` (by a score, the default) or `pc` (by a test).
         preset: `paper` for the setting of Wang et al. (2024).
-        seed: recorded with the result; `learned` with `ges` draws no random numbers.
+        seed: recorded with the result, and used by the methods that draw random numbers.
         workers: processes to score candidates with; None means one per core. The result is the same.
+        method: `notears`, `notears-mlp`, `dag-gnn` or `dibs` instead of a search; needs the extra `baselines`.
+        test: the name of a test for `pc`, or a test object; `kci` if nothing is said.
         executor: any `concurrent.futures.Executor` to score candidates on instead; it is not shut down.
         kinds: see `Dataset.from_frame`, as for `groups`, `levels`, `missing`, `na_values` and `drop`.
         groups: columns that make up one vector variable.
@@ -92,14 +103,32 @@ def discover(
         missing: what to do about missing values.
         na_values: texts that mean a missing value.
         drop: columns to leave out.
-        max_parents: no variable gets more parents than this.
-        turning: whether GES tries turning edges at the end.
-        careful: whether GES deletes an undirected edge only if that gains in both of its directions.
+        max_parents: of GES: no variable gets more parents than this.
+        turning: whether GES tries turning edges at the end (it does not if nothing is said).
+        careful: whether GES deletes an undirected edge only if that gains in both of its directions (it does).
+        alpha: of PC: a pair is parted where the p-value is larger; 0.05 if nothing is said.
+        max_given: of PC: condition on no more variables than this.
+        timeout: of a method: seconds after which it is stopped with an error.
         score_options: keyword arguments of the score, such as `{"bandwidths": "shared"}`.
+        test_options: keyword arguments of the test.
+        method_options: settings of the method.
         watch: called with a Status at every step and after every score.
     """
     started = time.perf_counter()
-    check_choices(score, search, preset, workers)
+    asked = {"max_parents": max_parents, "turning": turning, "careful": careful, "alpha": alpha, "max_given": max_given}
+    plan = Plan.of(
+        score,
+        search,
+        preset,
+        workers,
+        method,
+        test,
+        asked,
+        score_options,
+        test_options,
+        method_options,
+        timeout,
+    )
     if executor is not None and not isinstance(executor, Executor):
         raise OptionError(f"executor is a {type(executor).__name__}: give a concurrent.futures.Executor, or workers")
     table = _dataset(
@@ -115,60 +144,212 @@ def discover(
     )
     for notice in table.notices:
         warnings.warn(notice, DataWarning, stacklevel=2)
-    search_options = {"max_parents": max_parents, "turning": turning, "careful": careful}
-    options = _chosen(preset, dict(score_options or {}), search_options)
-    chosen = make_score(score, table, **options.score) if isinstance(score, str) else _of_this_table(score, table)
-    run = find_search(search)
-    settings = {
-        "score": score if isinstance(score, str) else type(score).__name__,
-        "search": search,
-        "preset": preset,
-        "seed": seed,
-        "workers": worker_count(workers) if executor is None else type(executor).__name__,
-        "score_options": dict(getattr(chosen, "options", options.score)),
-        "search_options": dict(options.search),
-        "table": table.options.as_json(),
-    }
-    with batches(chosen, workers, executor) as batch:
-        told = _Told(watch, started)
-        ledger = Ledger(chosen, batch, told.score)
-        outcome = run(ledger, watch=told.step, **options.search)
-        member, fits, edges = _explained(outcome, ledger, table)
+    run = _Run(table, plan, seed, workers, executor, _Told(watch, started))
+    found = {"score": run.by_score, "test": run.by_test, "method": run.by_method}[plan.by]()
     return Result(
-        graph=outcome.graph.reordered(table.names),
-        member=member.reordered(table.names),
-        fits=fits,
-        edge_list=edges,
-        trace=outcome.trace,
-        settings=settings,
+        graph=found.graph.reordered(table.names),
+        member=found.member.reordered(table.names),
+        fits=found.fits,
+        edge_list=found.edges,
+        trace=found.trace,
+        settings={**plan.settings(seed, workers, executor), **found.settings, "table": table.options.as_json()},
         data=table,
         seconds=time.perf_counter() - started,
-        scores_computed=ledger.computed,
+        scores_computed=found.computed,
+        by=plan.by,
     )
 
 
-def check_choices(score: str | LocalScore, search: str, preset: str | None, workers: int | None) -> None:
-    """Refuse names and numbers that cannot be taken, before any work is done."""
-    if isinstance(score, str):
-        find_score(score)
-    find_search(search)
-    if preset is not None and preset not in PRESETS:
-        raise OptionError(f"there is no preset {quoted(preset)}: the choices are {', '.join(PRESETS)}")
-    worker_count(workers)
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is to be done: a search by a score or by a test, or a method of its own.
+
+    Attributes:
+        by: `score`, `test` or `method`.
+        score: its name or the object.
+        test: its name or the object.
+        search: the name of the search.
+        method: the name of the method.
+        preset: the name of the preset.
+        options: of the score, the test or the method.
+        search_options: of the search, defaults filled in.
+        timeout: of the method.
+    """
+
+    by: Literal["score", "test", "method"]
+    score: str | LocalScore | None = None
+    test: str | IndependenceTest | None = None
+    search: str | None = None
+    method: str | None = None
+    preset: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    search_options: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        score: str | LocalScore | None = None,
+        search: str | None = None,
+        preset: str | None = None,
+        workers: int | None = None,
+        method: str | None = None,
+        test: str | IndependenceTest | None = None,
+        search_options: Mapping[str, Any] | None = None,
+        score_options: Mapping[str, Any] | None = None,
+        test_options: Mapping[str, Any] | None = None,
+        method_options: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> "Plan":
+        """Refuse what cannot be done or does not go together, before any work is done."""
+        worker_count(workers)
+        if preset is not None and preset not in PRESETS:
+            raise OptionError(f"there is no preset {quoted(preset)}: the choices are {', '.join(PRESETS)}")
+        of_search = _given(search_options or {})
+        asked = _given(
+            {
+                "score": score,
+                "search": search,
+                "preset": preset,
+                "test": test,
+                "timeout": timeout,
+                "score_options": score_options or None,
+                "test_options": test_options or None,
+                "method_options": method_options or None,
+                **of_search,
+            }
+        )
+        if method is not None:
+            options = find_baseline(method).settled(method_options or {})
+            _refuse(asked, {"method_options", "timeout"}, f"method {method}")
+            return cls("method", method=method, options=options, timeout=timeout)
+        search = search or DEFAULT_SEARCH
+        found = find_search(search)
+        if found.by == "test":
+            _refuse(asked, {"search", "test", "test_options", *found.options}, f"search {search}")
+            test = test or DEFAULT_TEST
+            if isinstance(test, str):
+                find_test(test)
+            of_search = {**found.options, **of_search}
+            return cls("test", test=test, search=search, options=test_options or {}, search_options=of_search)
+        _refuse(asked, {"score", "search", "preset", "score_options", *found.options}, f"search {search}")
+        score = score or DEFAULT_SCORE
+        if isinstance(score, str):
+            find_score(score)
+        chosen = _chosen(preset, dict(score_options or {}), of_search)
+        of_search = {**found.options, **chosen.search}
+        return cls("score", score=score, search=search, preset=preset, options=chosen.score, search_options=of_search)
+
+    def settings(self, seed: int, workers: int | None, executor: Executor | None) -> dict[str, Any]:
+        """Return what is written down with a result."""
+        crew = worker_count(workers) if executor is None else type(executor).__name__
+        if self.by == "method":
+            return {"method": self.method, "seed": seed, "timeout": self.timeout, "method_options": dict(self.options)}
+        subject = self.score if self.by == "score" else self.test
+        return {
+            self.by: subject if isinstance(subject, str) else type(subject).__name__,
+            "search": self.search,
+            "preset": self.preset,
+            "seed": seed,
+            "workers": crew,
+            "search_options": dict(self.search_options),
+        }
 
 
-def _of_this_table(score: LocalScore, table: Dataset) -> LocalScore:
-    """Refuse a score object that was made for another table."""
-    if not isinstance(score, LocalScore):
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _refuse(asked: Mapping[str, Any], taken: Collection[str], by: str) -> None:
+    """Refuse what was asked for and would be ignored."""
+    for name in asked:
+        if name not in taken:
+            option = f"{name} (--{name.replace('_', '-')})"
+            raise OptionError(f"{by} does not use {option}: leave out one of the two")
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What one way of discovery gives."""
+
+    graph: CPDAG
+    member: DAG
+    edges: tuple[Edge, ...]
+    trace: tuple[Step, ...] = ()
+    fits: Mapping[str, LocalFit] = field(default_factory=dict)
+    computed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One discovery under way."""
+
+    table: Dataset
+    plan: Plan
+    seed: int
+    workers: int | None
+    executor: Executor | None
+    told: "_Told"
+
+    def by_score(self) -> _Found:
+        """Search with a score, and fit the local models of one member of the class."""
+        plan, score = self.plan, self.plan.score
+        chosen = (
+            make_score(score, self.table, **plan.options)
+            if isinstance(score, str)
+            else _of_this_table(score, self.table)
+        )
+        options = {"score_options": dict(getattr(chosen, "options", plan.options))}
+        with batches(chosen, self.workers, self.executor) as batch:
+            ledger = Ledger(chosen, batch, self.told.score)
+            outcome = find_search(str(plan.search)).run(ledger, watch=self.told.step, **plan.search_options)
+            member, fits, edges = _explained(outcome, ledger, self.table)
+        return _Found(outcome.graph, member, edges, outcome.trace, fits, ledger.computed, options)
+
+    def by_test(self) -> _Found:
+        """Search with a test of independence."""
+        plan, test = self.plan, self.plan.test
+        chosen = (
+            make_test(test, self.table, **plan.options) if isinstance(test, str) else _of_this_table(test, self.table)
+        )
+        with batches_of_tests(chosen, self.workers, self.executor) as batch:
+            counted = self.told.counting(batch)
+            run = find_search(str(plan.search)).run
+            outcome = run(chosen, watch=self.told.step, batch=counted, **plan.search_options)
+        member = outcome.graph.to_dag()
+        edges = _edges(outcome.graph, member, self.table, lambda a, b: {"p_value": outcome.p_values[frozenset((a, b))]})
+        options = {"test_options": dict(getattr(chosen, "options", plan.options))}
+        return _Found(outcome.graph, member, edges, outcome.trace, computed=self.told.scores, settings=options)
+
+    def by_method(self) -> _Found:
+        """Run a method that gives a DAG of its own."""
+        plan = self.plan
+        outcome = run_baseline(
+            str(plan.method), self.table, self.seed, plan.timeout or TIMEOUT, **dict[str, Any](plan.options)
+        )
+        names, weights = list(outcome.weights.columns), outcome.weights.to_numpy(dtype=np.float64)
+
+        def figures(parent: str, child: str) -> dict[str, float | None]:
+            return {"weight": float(weights[names.index(parent), names.index(child)])}
+
+        edges = _edges(outcome.graph, outcome.dag, self.table, figures)
+        return _Found(outcome.graph, outcome.dag, edges, computed=1)
+
+
+def _of_this_table(subject: Any, table: Dataset) -> Any:
+    """Refuse a score or test object that was made for another table."""
+    if not isinstance(subject, LocalScore | IndependenceTest):
         raise OptionError(
             "the score has no variables or no local_score(target, parents): give a name or such an object"
         )
-    if set(score.variables) != set(table.names):
-        raise OptionError(f"the score is for {listed(score.variables)}, the table has {listed(table.names)}")
-    other = getattr(score, "data", table)
+    what = "score" if isinstance(subject, LocalScore) else "test"
+    if set(subject.variables) != set(table.names):
+        raise OptionError(f"the {what} is for {listed(subject.variables)}, the table has {listed(table.names)}")
+    other = getattr(subject, "data", table)
     if isinstance(other, Dataset) and other.hash != table.hash:
-        raise OptionError("the score was made for another table with the same names: make it for this one")
-    return score
+        raise OptionError(f"the {what} was made for another table with the same names: make it for this one")
+    return subject
 
 
 class _Told:
@@ -178,20 +359,30 @@ class _Told:
         self._watch = watch
         self._started = started
         self._progress = Progress("forward", 0, 0)
-        self._scores = 0
+        self.scores = 0
 
     def step(self, progress: Progress) -> None:
         self._progress = progress
         self._tell()
 
     def score(self) -> None:
-        self._scores += 1
+        self.scores += 1
         self._tell()
+
+    def counting(self, batch: Callable[[Sequence[Any]], Iterable[Any]]) -> Callable[[Sequence[Any]], Iterator[Any]]:
+        """Return the batch with every answer counted."""
+
+        def counted(queries: Sequence[Any]) -> Iterator[Any]:
+            for answer in batch(queries):
+                self.score()
+                yield answer
+
+        return counted
 
     def _tell(self) -> None:
         if self._watch:
             now, p = time.perf_counter() - self._started, self._progress
-            self._watch(Status(p.phase, p.step, p.edges, self._scores, now))
+            self._watch(Status(p.phase, p.step, p.edges, self.scores, now))
 
 
 def _dataset(data: Table, options: dict[str, Any]) -> Dataset:
@@ -216,7 +407,7 @@ def _chosen(preset: str | None, score: dict[str, Any], search: dict[str, Any]) -
     fixed = PRESETS[preset]
     for asked, meant in ((score, fixed.score), (search, fixed.search)):
         for name in set(asked) & set(meant):
-            if asked[name] != meant[name] and (name not in SEARCH_DEFAULTS or asked[name] != SEARCH_DEFAULTS[name]):
+            if asked[name] != meant[name]:
                 raise OptionError(
                     f"preset {preset} means {name}={meant[name]}, not {asked[name]}: leave out the preset or {name}"
                 )
@@ -235,13 +426,18 @@ def _explained(outcome: Outcome, ledger: Ledger, table: Dataset) -> tuple[DAG, d
     same = [Comparison(name, parents, parents) for name, parents in wholes.items()]
     ledger.prepare([*same, *without.values()], settled=True)
     fits = {name: ledger.fit(name, parents) for name, parents in wholes.items()}
-    edges = [
-        _edge(outcome.graph, parent, child, ledger.gain(comparison), fits[child])
-        for (parent, child), comparison in without.items()
-    ]
+    gains = {ends: ledger.gain(comparison) for ends, comparison in without.items()}
+
+    def figures(parent: str, child: str) -> dict[str, float | None]:
+        return {"gain": gains[parent, child], "bandwidth": fits[child].bandwidths.get(parent)}
+
+    return member, fits, _edges(outcome.graph, member, table, figures)
+
+
+def _edges(
+    graph: CPDAG, member: DAG, table: Dataset, figures: Callable[[str, str], Mapping[str, float | None]]
+) -> tuple[Edge, ...]:
+    """Return every edge as it is in the member, in the order of the table, with its figures."""
     place = {name: i for i, name in enumerate(table.names)}
-    return member, fits, tuple(sorted(edges, key=lambda e: (place[e.source], place[e.target])))
-
-
-def _edge(graph: CPDAG, parent: str, child: str, gain: float, fit: LocalFit) -> Edge:
-    return Edge(parent, child, parent in graph.parents(child), gain, fit.bandwidths.get(parent))
+    ends = sorted(member.edges, key=lambda pair: (place[pair[0]], place[pair[1]]))
+    return tuple(Edge(a, b, a in graph.parents(b), **figures(a, b)) for a, b in ends)

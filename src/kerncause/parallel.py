@@ -1,6 +1,6 @@
-"""Computing many local scores: here, in several processes, or on any executor, with the same result.
+"""Computing many local scores or tests: here, in several processes, or on any executor, with the same result.
 
-* The score, table and all, is written to a file once: what is large in it as raw bytes that every worker maps
+* The score (or test), table and all, is written to a file once: what is large in it as raw bytes that every worker maps
   into memory, so that it lies there once however many workers there are. A task is the path of that file and a
   few queries. Workers forked from this process share its memory and need no file.
 * Every process runs its linear algebra on one thread: on matrices this small two threads are slower than one,
@@ -17,16 +17,20 @@ import signal
 import sys
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from kerncause.errors import ComputationError, OptionError
-from kerncause.scores.base import LocalFit, LocalScore, PreparedScore
-from kerncause.scores.ledger import Batch, Query, answer
+from kerncause.independence import IndependenceTest, TestResult
+from kerncause.independence import Query as TestQuery
+from kerncause.scores.base import LocalScore, PreparedScore
+from kerncause.scores.ledger import Batch, answer
 from kerncause.text import quoted
 
 # Below this many scores a batch is not worth sending away; above, each task carries several.
@@ -47,6 +51,39 @@ def worker_count(workers: int | None) -> int:
     return workers
 
 
+@dataclass(frozen=True)
+class _Trade:
+    """What is computed: local scores, or tests.
+
+    Attributes:
+        answer: computes one query with the score or test; workers find it by its name.
+        size: what a query's time grows with.
+        name: a query in words.
+    """
+
+    answer: Callable[[Any, Any], Any]
+    size: Callable[[Any], int]
+    name: Callable[[Any], str]
+
+
+def _tested(test: IndependenceTest, query: TestQuery) -> TestResult:
+    return test.test(*query)
+
+
+_SCORING = _Trade(
+    answer,
+    lambda query: len(query.parents),
+    lambda query: f"the score of {quoted(query.target)} with {len(query.parents)} parents",
+)
+_TESTING = _Trade(
+    _tested,
+    lambda query: len(query.given),
+    lambda query: f"the test of {quoted(query.x)} and {quoted(query.y)} given {len(query.given)} variables",
+)
+
+_Spread = Callable[[Sequence[Any]], Generator[tuple[Any, Any]]]
+
+
 @contextmanager
 def batches(score: LocalScore, workers: int | None = None, executor: Executor | None = None) -> Iterator[Batch]:
     """Give a function that computes batches of queries, for as long as the context lasts.
@@ -56,23 +93,43 @@ def batches(score: LocalScore, workers: int | None = None, executor: Executor | 
         workers: processes to start; None means one per core.
         executor: computes the tasks instead. Its workers must see this machine's temporary files.
     """
+    with _crewed(_SCORING, score, workers, executor) as batch:
+        yield batch
+
+
+@contextmanager
+def batches_of_tests(
+    test: IndependenceTest, workers: int | None = None, executor: Executor | None = None
+) -> Iterator[Callable[[Sequence[TestQuery]], Iterable[TestResult]]]:
+    """Give a function that answers queries of independence in their order, for as long as the context lasts."""
+    with _crewed(_TESTING, test, workers, executor) as batch:
+
+        def in_order(queries: Sequence[TestQuery]) -> Iterable[TestResult]:
+            found = dict(batch(queries))
+            return [found[query] for query in queries]
+
+        yield in_order
+
+
+@contextmanager
+def _crewed(trade: _Trade, subject: object, workers: int | None, executor: Executor | None) -> Iterator[_Spread]:
     count = worker_count(workers)
     with threadpool_limits(1):
         if executor is None and count == 1:
-            yield lambda queries: ((query, _answer(score, query)) for query in queries)
+            yield lambda queries: ((query, _answer(trade, subject, query)) for query in queries)
             return
-        if isinstance(score, PreparedScore):
-            score.prepare()
+        if isinstance(subject, PreparedScore):
+            subject.prepare()
         with tempfile.TemporaryDirectory(prefix="kerncause-") as folder:
-            path = Path(folder) / "score"
+            path = Path(folder) / "subject"
             crew: _Crew = _Processes(count) if executor is None else _Guests(executor)
             if crew.need_a_file:
-                _write(score, path)
-            _scores_here[path] = score
+                _write(subject, path)
+            _subjects_here[path] = subject
             try:
-                yield lambda queries: _spread(crew, path, queries)
+                yield lambda queries: _spread(trade, crew, path, queries)
             finally:
-                del _scores_here[path]
+                del _subjects_here[path]
                 crew.leave()
 
 
@@ -81,14 +138,14 @@ class _Crew(ABC):
 
     Attributes:
         tasks: how many tasks to make of a batch.
-        need_a_file: whether they do not have the score already.
+        need_a_file: whether they do not have the score or test already.
     """
 
     tasks = TASKS_OF_UNKNOWN_WORKERS
     need_a_file = True
 
     @abstractmethod
-    def submit(self, path: Path, queries: Sequence[Query]) -> "Future[list[LocalFit]]":
+    def submit(self, trade: _Trade, path: Path, queries: Sequence[Any]) -> "Future[list[Any]]":
         """Have some queries computed."""
 
     @abstractmethod
@@ -106,8 +163,8 @@ class _Guests(_Crew):
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
-    def submit(self, path: Path, queries: Sequence[Query]) -> "Future[list[LocalFit]]":
-        return self._executor.submit(_answers, path, queries)
+    def submit(self, trade: _Trade, path: Path, queries: Sequence[Any]) -> "Future[list[Any]]":
+        return self._executor.submit(_answers, _TRADES.index(trade), path, queries)
 
     def replaced(self) -> bool:
         return False
@@ -128,8 +185,8 @@ class _Processes(_Crew):
     def _started(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(self._count, multiprocessing.get_context(self._method), initializer=_start)
 
-    def submit(self, path: Path, queries: Sequence[Query]) -> "Future[list[LocalFit]]":
-        return self._pool.submit(_answers, path, queries)
+    def submit(self, trade: _Trade, path: Path, queries: Sequence[Any]) -> "Future[list[Any]]":
+        return self._pool.submit(_answers, _TRADES.index(trade), path, queries)
 
     def replaced(self) -> bool:
         self._deaths += 1
@@ -147,19 +204,19 @@ class _Processes(_Crew):
             process.terminate()
 
 
-def _spread(crew: _Crew, path: Path, queries: Sequence[Query]) -> Generator[tuple[Query, LocalFit]]:
+def _spread(trade: _Trade, crew: _Crew, path: Path, queries: Sequence[Any]) -> Generator[tuple[Any, Any]]:
     if len(queries) < SMALLEST_BATCH:
-        yield from ((query, _answer(_scores_here[path], query)) for query in queries)
+        yield from ((query, _answer(trade, _subjects_here[path], query)) for query in queries)
         return
-    # Large parent sets take longest: begin with them, so that none is left for the end.
-    waiting = dict.fromkeys(sorted(queries, key=lambda query: -len(query.parents)))
+    # Large sets take longest: begin with them, so that none is left for the end.
+    waiting = dict.fromkeys(sorted(queries, key=lambda query: -trade.size(query)))
     while waiting:
         size = max(1, len(waiting) // crew.tasks)
         left = list(waiting)
-        tasks: dict[Future[list[LocalFit]], list[Query]] = {}
+        tasks: dict[Future[list[Any]], list[Any]] = {}
         try:
             for i in range(0, len(left), size):
-                tasks[crew.submit(path, left[i : i + size])] = left[i : i + size]
+                tasks[crew.submit(trade, path, left[i : i + size])] = left[i : i + size]
             for task in as_completed(tasks):
                 for query, fit in zip(tasks[task], task.result(), strict=True):
                     del waiting[query]
@@ -174,10 +231,12 @@ def _spread(crew: _Crew, path: Path, queries: Sequence[Query]) -> Generator[tupl
                 task.cancel()
 
 
-# The scores of the searches this process runs, or had running when it was forked, by their file.
-_scores_here: dict[Path, LocalScore] = {}
-# The score that this process, as a worker, last read from a file.
-_score_read: dict[Path, LocalScore] = {}
+# What is sent to a worker is a trade's number, not its functions.
+_TRADES = (_SCORING, _TESTING)
+# The scores and tests of the searches this process runs, or had running when it was forked, by their file.
+_subjects_here: dict[Path, object] = {}
+# The one that this process, as a worker, last read from a file.
+_subject_read: dict[Path, object] = {}
 
 
 def _start() -> None:
@@ -186,32 +245,32 @@ def _start() -> None:
     threadpool_limits(1)
 
 
-def _answers(path: Path, queries: Sequence[Query]) -> list[LocalFit]:
+def _answers(trade: int, path: Path, queries: Sequence[Any]) -> list[Any]:
     """Compute some queries, in a worker."""
-    score = _scores_here.get(path) or _score_read.get(path)
-    if score is None:
-        score = read_mapped(path)
-        _score_read.clear()  # do not keep the table of the search before
-        _score_read[path] = score
-    return [_answer(score, query) for query in queries]
+    subject = _subjects_here.get(path) or _subject_read.get(path)
+    if subject is None:
+        subject = read_mapped(path)
+        _subject_read.clear()  # do not keep the table of the search before
+        _subject_read[path] = subject
+    return [_answer(_TRADES[trade], subject, query) for query in queries]
 
 
-def _answer(score: LocalScore, query: Query) -> LocalFit:
+def _answer(trade: _Trade, subject: object, query: Any) -> Any:
     try:
-        return answer(score, query)
+        return trade.answer(subject, query)
     except MemoryError:
         raise ComputationError(
-            f"there is not enough memory for the score of {quoted(query.target)} with {len(query.parents)} parents: "
+            f"there is not enough memory for {trade.name(query)}: "
             "use fewer workers (--workers), or draw a sample of the rows"
         ) from None
 
 
-def _write(score: LocalScore, path: Path) -> None:
+def _write(subject: object, path: Path) -> None:
     try:
-        write_mapped(score, path)
+        write_mapped(subject, path)
     except (pickle.PicklingError, TypeError, AttributeError) as unfit:
         raise OptionError(
-            f"the score cannot be sent to other processes ({unfit}): give one that can be pickled, or workers=1"
+            f"the score or test cannot be sent to other processes ({unfit}): give one that can be pickled, or workers=1"
         ) from None
 
 
@@ -232,7 +291,7 @@ def write_mapped(value: object, path: Path) -> None:
     path.write_bytes(pickle.dumps((places, pickled)))
 
 
-def read_mapped(path: Path) -> LocalScore:
+def read_mapped(path: Path) -> object:
     """Read what `write_mapped` wrote; its arrays lie in the mapped file and cannot be written to."""
     places, pickled = pickle.loads(path.read_bytes())
     buffers: list[memoryview] = []
@@ -240,5 +299,5 @@ def read_mapped(path: Path) -> LocalScore:
         with path.with_suffix(".buffers").open("rb") as file:
             mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         buffers = [mapped[start : start + size] for start, size in places]
-    score: LocalScore = pickle.loads(pickled, buffers=buffers)
-    return score
+    value: object = pickle.loads(pickled, buffers=buffers)
+    return value

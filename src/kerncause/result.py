@@ -4,18 +4,19 @@ import json
 import math
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from kerncause.data import Dataset
 from kerncause.errors import KerncauseError, OptionError
 from kerncause.graphs import CPDAG, DAG
+from kerncause.graphs.files.dot import dot_name
 from kerncause.scores import LocalFit
 from kerncause.search import Step
 from kerncause.text import counted, printable, quoted
@@ -42,15 +43,57 @@ class Edge:
         target: the effect, or the other end.
         directed: whether every DAG of the class has it this way round.
         gain: what the score of `Result.member` would lose without it, in nats per output column. Undirected edges
-            have another gain the other way round, because this score is not the same for all DAGs of a class.
-        bandwidth: the learned bandwidth of the parent in the model of the child (long: smooth, weak).
+            have another gain the other way round, where a score is not the same for all DAGs of a class.
+        bandwidth: the bandwidth of the parent in the model of the child (long: smooth, weak).
+        p_value: of a search by tests, the largest that it met for this pair: how near it came to parting it.
+        weight: what a method that learns weights gave to it.
     """
 
     source: str
     target: str
     directed: bool
-    gain: float
-    bandwidth: float | None
+    gain: float | None = None
+    bandwidth: float | None = None
+    p_value: float | None = None
+    weight: float | None = None
+
+
+@dataclass(frozen=True)
+class Way:
+    """How results of one way of discovery are shown.
+
+    Attributes:
+        figures: what an edge has; the first ranks edges.
+        strength: of that figure, larger for stronger edges.
+        label: that figure in a few characters.
+        unit: what was computed, to be counted; empty: not worth counting.
+        lines: what to know about edges without a direction.
+    """
+
+    figures: tuple[str, ...]
+    strength: Callable[[float], float]
+    label: Callable[[float], str]
+    unit: str
+    lines: str
+
+
+WAYS: Mapping[str, Way] = {
+    "score": Way(
+        ("gain", "bandwidth"),
+        lambda gain: gain,
+        lambda gain: f"{gain:.1f}",
+        "local score",
+        "A line can go either way; its gain is that of left causing right.",
+    ),
+    "test": Way(("p_value",), lambda p: -p, lambda p: f"p {p:.2g}", "test", "A line can go either way."),
+    "method": Way(
+        ("weight",),
+        abs,
+        lambda weight: f"{weight:.2f}",
+        "",
+        "A line is an arrow of the method, left to right, that other directions would explain as well.",
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +106,14 @@ class Result:
     Attributes:
         graph: the equivalence class.
         member: the DAG of the class on which the gains, the bandwidths and `score` were computed.
-        fits: the local model of every variable in `member`.
+        fits: the local model of every variable in `member`; empty where no score was used.
         edge_list: every edge, in the order of the table.
         trace: every step of the search.
         settings: what was asked for, enough to do it again.
         data: the table it was learned from.
         seconds: how long the search took.
-        scores_computed: how many local scores it needed.
+        scores_computed: how many local scores (or tests) it needed.
+        by: `score`, `test` or `method`: what the edges rest on.
     """
 
     graph: CPDAG
@@ -81,32 +125,51 @@ class Result:
     data: Dataset
     seconds: float
     scores_computed: int
+    by: Literal["score", "test", "method"] = "score"
+
+    @property
+    def way(self) -> Way:
+        """How this result is shown."""
+        return WAYS[self.by]
 
     @cached_property
     def edges(self) -> pd.DataFrame:
-        """One row per edge: source, target, directed, gain, bandwidth."""
-        columns = list(Edge.__dataclass_fields__)
-        return pd.DataFrame([asdict(edge) for edge in self.edge_list], columns=columns)
+        """One row per edge: source, target, directed, and gain and bandwidth, or p_value, or weight."""
+        return pd.DataFrame(
+            [*map(self._row, self.edge_list)], columns=["source", "target", "directed", *self.way.figures]
+        )
+
+    def _row(self, edge: Edge) -> dict[str, Any]:
+        return {name: getattr(edge, name) for name in ("source", "target", "directed", *self.way.figures)}
+
+    def strongest_first(self) -> list[Edge]:
+        """Return the edges in the order of their evidence."""
+        return sorted(self.edge_list, key=lambda edge: -self.way.strength(self._figure(edge)))
+
+    def _figure(self, edge: Edge) -> float:
+        """Return the figure that edges are ranked by."""
+        value: float | None = getattr(edge, self.way.figures[0])
+        return 0.0 if value is None else value
 
     @property
-    def score(self) -> float:
-        """The total score of `member`: the sum of its local scores."""
-        return sum(fit.value for fit in self.fits.values())
+    def score(self) -> float | None:
+        """The total score of `member`, the sum of its local scores; None where no score was used."""
+        return sum(fit.value for fit in self.fits.values()) if self.by == "score" else None
 
     def to_networkx(self) -> "nx.DiGraph[str]":
-        """Return a DiGraph with `directed`, `gain` and `bandwidth` on the edges; undirected edges go both ways."""
+        """Return a DiGraph with `directed` and the figures on the edges; undirected edges go both ways."""
         graph = self.graph.to_networkx()
         for edge in self.edge_list:
             ends = [(edge.source, edge.target)] + ([] if edge.directed else [(edge.target, edge.source)])
             for a, b in ends:
-                graph.edges[a, b].update(gain=edge.gain, bandwidth=edge.bandwidth)
+                graph.edges[a, b].update({name: getattr(edge, name) for name in self.way.figures})
         return graph
 
     def to_json(self) -> dict[str, Any]:
         """Return what `graph.json` holds."""
         return {
             "nodes": list(self.graph.nodes),
-            "edges": [asdict(edge) for edge in self.edge_list],
+            "edges": [*map(self._row, self.edge_list)],
             "settings": dict(self.settings),
             "data": {
                 "rows": self.data.n_rows,
@@ -120,17 +183,17 @@ class Result:
     def to_dot(self) -> str:
         """Return the graph in the language of Graphviz, every name quoted.
 
-        Undirected edges run as in `member`, so that a layered drawing follows a causal order; the stronger the
+        Undirected edges run as in `member`, so that a layered drawing follows a causal order; the larger the
         gain, the thicker the line.
         """
-        lines = ["digraph kerncause {", *DOT_STYLE, *(f"  {_dot_name(node)};" for node in self.graph.nodes)]
+        lines = ["digraph kerncause {", *DOT_STYLE, *(f"  {dot_name(node)};" for node in self.graph.nodes)]
         rows = {frozenset((edge.source, edge.target)): edge for edge in self.edge_list}
         for parent, child in self.member.edges:
             edge = rows[frozenset((parent, child))]
-            width = 1.0 + math.log10(1.0 + max(edge.gain, 0.0))
+            width = 1.0 + math.log10(1.0 + max(edge.gain or 0.0, 0.0))
             arrow = "" if edge.directed else ", dir=none"
-            ends = f"{_dot_name(parent)} -> {_dot_name(child)}"
-            lines.append(f'  {ends} [label=" {edge.gain:.1f}", penwidth={width:.2f}{arrow}];')
+            ends = f"{dot_name(parent)} -> {dot_name(child)}"
+            lines.append(f'  {ends} [label=" {self.way.label(self._figure(edge))}", penwidth={width:.2f}{arrow}];')
         return "\n".join([*lines, "}", ""])
 
     def save(self, directory: str | Path) -> Path:
@@ -160,12 +223,14 @@ class Result:
         directed = sum(edge.directed for edge in self.edge_list)
         lines = [
             f"{counted(len(self.graph.nodes), 'variable')}, {counted(len(self.edge_list), 'edge')} "
-            f"({directed} directed), learned from {counted(self.data.n_rows, 'row')} "
-            f"in {self.seconds:.1f} s with {counted(self.scores_computed, 'local score')}"
+            f"({directed} directed), learned from {counted(self.data.n_rows, 'row')} in {self.seconds:.1f} s"
+            + (f" with {counted(self.scores_computed, self.way.unit)}" if self.way.unit else "")
         ]
-        for edge in sorted(self.edge_list, key=lambda e: -e.gain):
+        word = self.way.figures[0].replace("_", "-")
+        for edge in self.strongest_first():
             arrow = "→" if edge.directed else "—"
-            lines.append(f"  {printable(edge.source)} {arrow} {printable(edge.target)}   gain {edge.gain:.1f}")
+            figure = f"{word} {self._figure(edge):.3g}" if word != "gain" else f"gain {edge.gain:.1f}"
+            lines.append(f"  {printable(edge.source)} {arrow} {printable(edge.target)}   {figure}")
         return "\n".join(lines)
 
 
@@ -196,8 +261,3 @@ def writable(directory: Path) -> "Iterator[Path]":
     finally:
         if scratch is not None:
             shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _dot_name(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
-    return f'"{escaped}"'

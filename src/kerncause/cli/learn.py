@@ -1,0 +1,210 @@
+"""Commands on tables: learn a graph, look at one score, make one test."""
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import kerncause
+from kerncause.baselines import BASELINES
+from kerncause.cli.app import app, examples
+from kerncause.cli.options import (
+    DataPath,
+    DecimalOption,
+    DropOption,
+    EngineOption,
+    GroupOption,
+    KindOption,
+    LevelsOption,
+    MissingOption,
+    NaOption,
+    PresetOption,
+    ScoreOption,
+    SepOption,
+    SetOption,
+    ToleranceOption,
+    cells,
+    given,
+    read,
+    settings,
+)
+from kerncause.cli.screen import Screen, errors
+from kerncause.discover import DEFAULT_SCORE, Plan
+from kerncause.errors import DataWarning
+from kerncause.independence import TESTS, make_test
+from kerncause.result import Result
+from kerncause.scores import Comparison, Ledger, make_score
+from kerncause.search import SEARCHES
+
+
+@app.command(
+    epilog=examples(
+        "kerncause discover data.csv --out result",
+        "kerncause discover data.csv --kind zip=categorical --drop id",
+        "kerncause discover trial.csv --levels dose=low,avg,high --missing drop",
+        "kerncause discover sensors.csv --group position=x,y,z --max-parents 3",
+        "kerncause discover data.csv --search pc --test kci --alpha 0.01",
+        "kerncause discover data.csv --method notears --set threshold=0.2",
+    )
+)
+def discover(
+    data: DataPath,
+    kind: KindOption = None,
+    group: GroupOption = None,
+    levels: LevelsOption = None,
+    drop: DropOption = None,
+    missing: MissingOption = "error",
+    na: NaOption = None,
+    sep: SepOption = None,
+    decimal: DecimalOption = ".",
+    score: ScoreOption = None,
+    search: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"The search: {', '.join(SEARCHES)}. Default: ges.")
+    ] = None,
+    preset: PresetOption = None,
+    engine: EngineOption = None,
+    tolerance: ToleranceOption = None,
+    max_parents: Annotated[
+        int | None, typer.Option("--max-parents", metavar="K", help="GES: no variable gets more parents than this.")
+    ] = None,
+    turning: Annotated[bool, typer.Option("--turning", help="GES: try turning edges at the end.")] = False,
+    test: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"PC: the test, {', '.join(TESTS)}. Default: kci.")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(metavar="A", help="PC: a pair is parted above this p-value. Default: 0.05.")
+    ] = None,
+    max_given: Annotated[
+        int | None, typer.Option("--max-given", metavar="K", help="PC: condition on no more variables than this.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"Another method instead of a search: {', '.join(BASELINES)}.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop such a method after this long. Default: 3600.")
+    ] = None,
+    setting: SetOption = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Processes to use. Default: one per core.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", help="Recorded with the result; used by methods that draw.")
+    ] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write graph.json, graph.dot and trace.jsonl here.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Learn a causal graph from a table.
+
+    Prints how each column was read, then the edges with their gain: what the score loses without the edge, in nats.
+
+    An arrow is a direction that the data decide; a line can go either way, and its gain is that of left causing right.
+    """
+    screen = Screen(quiet)
+    with errors():
+        asked = given(max_parents=max_parents, turning=turning or None, alpha=alpha, max_given=max_given)
+        kernel, named = given(engine=engine, tolerance=tolerance), settings(setting)
+        by = Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout).by
+        options: dict[str, Any] = {f"{by}_options": {**kernel, **named} if by == "score" else named}
+        if by != "score" and kernel:
+            options["score_options"] = kernel  # to be refused, not ignored
+        Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout, **options)
+        if out is not None:
+            Result.check_writable(out)  # say so now, not after an hour
+        table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
+        screen.table(table)
+        with screen.progress() as watch, warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # shown above
+            result = kerncause.discover(
+                table,
+                score,
+                search,
+                preset,
+                seed,
+                workers,
+                method=method,
+                test=test,
+                timeout=timeout,
+                watch=watch,
+                **asked,
+                **options,
+            )
+        if out is not None:
+            result.save(out)
+        screen.result(result, out)
+
+
+@app.command(
+    epilog=examples(
+        "kerncause score data.csv --target Y --parents A,B",
+        """kerncause score data.csv --target Y --parents '"a, with a comma",B'""",
+        "kerncause score data.csv --target Y --parents A --score cv --set folds=5",
+    )
+)
+def score(
+    data: DataPath,
+    target: Annotated[str, typer.Option("--target", metavar="COL", help="The variable to explain.")],
+    parents: Annotated[str, typer.Option("--parents", metavar="COL,COL", help="Its parents; none if left out.")] = "",
+    kind: KindOption = None,
+    group: GroupOption = None,
+    levels: LevelsOption = None,
+    drop: DropOption = None,
+    missing: MissingOption = "error",
+    na: NaOption = None,
+    sep: SepOption = None,
+    decimal: DecimalOption = ".",
+    score: ScoreOption = None,
+    preset: PresetOption = None,
+    engine: EngineOption = None,
+    tolerance: ToleranceOption = None,
+    setting: SetOption = None,
+) -> None:
+    """Score one variable with a set of parents: the value, the bandwidths, and what each parent gains."""
+    with errors():
+        name = score or DEFAULT_SCORE
+        plan = Plan.of(
+            name, preset=preset, score_options={**given(engine=engine, tolerance=tolerance), **settings(setting)}
+        )
+        table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
+        ledger = Ledger(make_score(name, table, **plan.options))
+        names = frozenset(cells(parents))
+        fit = ledger.fit(target, names)
+        without = {parent: Comparison(target, names - {parent}, names) for parent in sorted(names)}
+        ledger.prepare(without.values(), settled=True)
+        gains = {parent: ledger.gain(comparison) for parent, comparison in without.items()}
+        Screen(quiet=False).fit(target, fit, gains)
+
+
+@app.command(
+    "test",
+    epilog=examples(
+        "kerncause test data.csv --x A --y B",
+        "kerncause test data.csv --x A --y B --given C,D --test fisher-z",
+    ),
+)
+def independence(
+    data: DataPath,
+    x: Annotated[str, typer.Option("--x", metavar="COL", help="One variable.")],
+    y: Annotated[str, typer.Option("--y", metavar="COL", help="The other.")],
+    given_names: Annotated[
+        str, typer.Option("--given", metavar="COL,COL", help="The variables to condition on; none if left out.")
+    ] = "",
+    kind: KindOption = None,
+    group: GroupOption = None,
+    levels: LevelsOption = None,
+    drop: DropOption = None,
+    missing: MissingOption = "error",
+    na: NaOption = None,
+    sep: SepOption = None,
+    decimal: DecimalOption = ".",
+    test: Annotated[str, typer.Option(metavar="NAME", help=f"The test: {', '.join(TESTS)}.")] = "kci",
+    setting: SetOption = None,
+) -> None:
+    """Test whether two variables are independent given others: the p-value, and what it rests on."""
+    with errors():
+        Plan.of(search="pc", test=test)
+        table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
+        found = make_test(test, table, **settings(setting)).test(x, y, cells(given_names))
+        Screen(quiet=False).test(x, y, cells(given_names), found)

@@ -1,0 +1,163 @@
+"""The options that commands share, and how their words are read."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from kerncause.data import Dataset, Kind, Missing, TableOptions, read_frame
+from kerncause.discover import PRESETS
+from kerncause.errors import OptionError
+from kerncause.regression import ENGINES
+from kerncause.scores import SCORES
+from kerncause.text import quoted
+
+DataPath = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file with a line of names.")]
+KindOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="COL=KIND",
+        help=f"How to read a column: {', '.join(k.value for k in Kind if k is not Kind.VECTOR)}. Repeatable.",
+    ),
+]
+GroupOption = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="NAME=COL,COL", help="Columns that together are one vector variable. Repeatable."),
+]
+LevelsOption = Annotated[
+    list[str] | None,
+    typer.Option("--levels", metavar="COL=low,avg,high", help="The values of an ordinal column in order. Repeatable."),
+]
+DropOption = Annotated[
+    list[str] | None, typer.Option("--drop", metavar="COL", help="A column to leave out. Repeatable.")
+]
+MissingOption = Annotated[
+    str,
+    typer.Option(
+        "--missing",
+        metavar="HOW",
+        help="What to do about missing values: error (stop), drop (leave their rows out), "
+        "testwise (score each parent set on the rows complete for it).",
+    ),
+]
+NaOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na",
+        metavar="TEXT | COL=TEXT",
+        help="A text that means a missing value, in all columns or in one. Empty cells always do. Repeatable.",
+    ),
+]
+SepOption = Annotated[
+    str | None, typer.Option("--sep", metavar="CHAR", help="What separates the cells. Default: found in the names.")
+]
+DecimalOption = Annotated[
+    str, typer.Option("--decimal", metavar="CHAR", help="The decimal mark of numbers, such as a comma.")
+]
+PresetOption = Annotated[
+    str | None,
+    typer.Option("--preset", metavar="NAME", help=f"A named setting: {', '.join(PRESETS)} (Wang et al. 2024)."),
+]
+EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--engine", metavar="NAME", help=f"How to compute kernel scores: auto (default), {', '.join(ENGINES)}."
+    ),
+]
+ToleranceOption = Annotated[
+    float | None,
+    typer.Option("--tolerance", metavar="NATS", help="How far a score may lie from the exact one. Default: 0.01."),
+]
+ScoreOption = Annotated[
+    str | None, typer.Option("--score", metavar="NAME", help=f"The score: {', '.join(SCORES)}. Default: learned.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting of the score, test or method by name. Repeatable."),
+]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given; scores and searches have their own defaults for the others."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def settings(texts: list[str] | None) -> dict[str, Any]:
+    """Read NAME=VALUE settings; a value is a whole number, a number, true or false, or a word."""
+    return {name.replace("-", "_"): _value(word) for name, word in pairs("--set", texts, []).items()}
+
+
+def _value(word: str) -> int | float | bool | str:
+    if word in ("true", "false"):
+        return word == "true"
+    for number in (int, float):
+        try:
+            return number(word)
+        except ValueError:
+            pass
+    return word
+
+
+def read(
+    path: Path,
+    sep: str | None,
+    decimal: str,
+    kind: list[str] | None,
+    group: list[str] | None,
+    levels: list[str] | None,
+    drop: list[str] | None,
+    missing: str,
+    na: list[str] | None,
+) -> Dataset:
+    """Read a table with the options as they were typed."""
+    frame = read_frame(path, separator={"tab": "\t", "\\t": "\t"}.get(sep or "", sep), decimal=decimal)
+    columns = [str(name) for name in frame.columns]
+    options = TableOptions(
+        kinds=pairs("--kind", kind, columns),
+        groups={name: cells(words) for name, words in pairs("--group", group, columns).items()},
+        levels={name: cells(words) for name, words in pairs("--levels", levels, columns).items()},
+        missing=cast(Missing, missing),
+        na_values=_na_values(na or [], columns),
+        drop=drop or (),
+    )
+    return Dataset.of(frame, options)
+
+
+def _na_values(texts: list[str], columns: list[str]) -> dict[str, list[str]]:
+    """Return the marks of every column: TEXT for all, COL=TEXT for one."""
+    marks: dict[str, list[str]] = {name: [] for name in columns}
+    for text in texts:
+        owner = _owner(text, columns)
+        for name in columns if owner is None else [owner]:
+            marks[name].append(text if owner is None else text[len(owner) + 1 :])
+    return marks
+
+
+def pairs(option: str, texts: list[str] | None, columns: list[str]) -> dict[str, str]:
+    """Read NAME=VALUE options; a column's name may itself contain the sign."""
+    pairs: dict[str, str] = {}
+    for text in texts or ():
+        name = _owner(text, columns) or text.partition("=")[0]
+        value = text[len(name) + 1 :]
+        if not name or not value:
+            raise OptionError(f"{option} cannot be {quoted(text)}: write it as {option} NAME=VALUE")
+        if name in pairs:
+            raise OptionError(f"{option} speaks of {quoted(name)} twice: say it once")
+        pairs[name] = value
+    return pairs
+
+
+def _owner(text: str, columns: list[str]) -> str | None:
+    """Return the longest column name that `text` begins with, followed by an equals sign."""
+    return max((name for name in columns if text.startswith(f"{name}=")), key=len, default=None)
+
+
+def cells(text: str) -> list[str]:
+    """Split at commas; a name with a comma can be put in double quotes."""
+    try:
+        return next(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True), [])
+    except csv.Error as problem:
+        raise OptionError(f"{quoted(text)} is not a list of names ({problem}): separate them by commas") from None

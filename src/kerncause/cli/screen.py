@@ -1,0 +1,228 @@
+"""What a person sees: tables, progress, results and errors."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from kerncause.data import Dataset
+from kerncause.discover import Status
+from kerncause.errors import KerncauseError
+from kerncause.independence import TestResult
+from kerncause.metrics import GraphComparison
+from kerncause.result import Result
+from kerncause.simulate import Simulation
+from kerncause.text import counted, listed, printable
+
+# How the figures of an edge are written.
+FIGURES: Mapping[str, Callable[[float], str]] = {
+    "gain": lambda gain: f"{gain:.1f}",
+    "bandwidth": lambda bandwidth: f"{bandwidth:.2f}",
+    "p_value": lambda p: f"{p:.2g}",
+    "weight": lambda weight: f"{weight:.2f}",
+}
+MOST_VARIABLES_SHOWN = 30
+REFRESH_SECONDS = 0.1
+
+
+@contextmanager
+def errors() -> Iterator[None]:
+    """Turn what can go wrong into one sentence and an exit code."""
+    try:
+        yield
+    except KerncauseError as problem:
+        _fail(str(problem), 1)
+    except (OSError, UnicodeError) as problem:
+        _fail(f"the system refused: {problem}; check the paths and the terminal", 1)
+    except MemoryError:
+        _fail("there is not enough memory: use fewer rows, or fewer workers", 1)
+    except KeyboardInterrupt:
+        _fail("stopped; nothing was written", 130)
+
+
+def _fail(sentence: str, code: int) -> None:
+    Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), printable(sentence, 2000)))
+    raise typer.Exit(code)
+
+
+class Screen:
+    """What a person sees. Names from the table are shown as text, never as markup or control characters."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._out = Console(quiet=quiet, soft_wrap=True, highlight=False)
+        self._err = Console(stderr=True, highlight=False)
+
+    def table(self, data: Dataset) -> None:
+        """Show how every column was read, and what should be known about the table."""
+        self._out.print(f"{counted(data.n_rows, 'row')}, {counted(len(data.variables), 'variable')}", style="bold")
+        grid = Table(box=None, padding=(0, 2), header_style="dim")
+        for heading in ("variable", "kind", "because", "missing"):
+            grid.add_column(heading, justify="right" if heading == "missing" else "left")
+        for variable in data.variables[:MOST_VARIABLES_SHOWN]:
+            gaps = f"{variable.missing:,}" if variable.missing else ""
+            grid.add_row(Text(printable(variable.name, 30)), variable.kind.value, Text(variable.reason), gaps)
+        self._out.print(grid)
+        if len(data.variables) > MOST_VARIABLES_SHOWN:
+            self._out.print(f"  … and {len(data.variables) - MOST_VARIABLES_SHOWN} more")
+        for notice in data.notices:
+            self._out.print(Text.assemble(("note: ", "yellow"), notice))
+        self._out.print()
+
+    @contextmanager
+    def progress(self) -> Iterator[Callable[[Status], None] | None]:
+        """Give a watcher that keeps one line up to date, on a terminal only."""
+        if self._quiet or not self._err.is_terminal:
+            yield None
+            return
+        # No refreshing thread: worker processes are forked from this one.
+        with Live(console=self._err, auto_refresh=False, transient=True) as live:
+            shown = 0.0
+
+            def watch(status: Status) -> None:
+                nonlocal shown
+                if time.monotonic() - shown > REFRESH_SECONDS:
+                    shown = time.monotonic()
+                    live.update(Text(_progress_line(status), style="dim"), refresh=True)
+
+            yield watch
+
+    def result(self, result: Result, out: Path | None) -> None:
+        """Show the edges, strongest first, and where the files are."""
+        directed = sum(edge.directed for edge in result.edge_list)
+        effort = f"{counted(result.scores_computed, result.way.unit)} in " if result.way.unit else ""
+        self._out.print(
+            f"{counted(len(result.edge_list), 'edge')}, {directed} with a direction; {effort}{result.seconds:.1f} s",
+            style="bold",
+        )
+        if result.edge_list:
+            self._out.print(_edge_table(result))
+        if directed < len(result.edge_list):
+            self._out.print(result.way.lines, style="dim")
+        doubtful = [name for name, fit in result.fits.items() if fit.starts_disagree]
+        if doubtful:
+            self._out.print(
+                Text.assemble(
+                    ("note: ", "yellow"),
+                    f"the optimiser's starts ended in different places for {listed(doubtful)}; the best was kept",
+                )
+            )
+        uncertain = {name: fit.error_bound for name, fit in result.fits.items() if not fit.certified}
+        if uncertain:
+            self._out.print(
+                Text.assemble(
+                    ("note: ", "yellow"),
+                    f"the score of {listed(uncertain)} is known only to within {max(uncertain.values()):.2g} nats",
+                )
+            )
+        where = f"The result is in {printable(out, 200)}" if out else "Nothing was written: add --out DIR to keep it"
+        self._out.print(Text(f"\n{where}"))
+
+    def fit(self, target: str, fit: Any, gains: dict[str, float]) -> None:
+        """Show one local score."""
+        per = " per output column" if fit.noise is not None else ""
+        self._out.print(Text(f"The score of {printable(target)}: {fit.value:.6f} nats{per}", style="bold"))
+        engine = f"engine {fit.engine}" + (f" of rank {fit.rank}" if fit.rank else "")
+        notes = [f"{counted(fit.rows, 'row')}", engine]
+        if fit.noise is not None:
+            notes.append(f"{counted(fit.evaluations, 'evaluation')}")
+        if fit.error_bound:
+            notes.append(f"exact to {fit.error_bound:.2g}")
+        figures = {
+            "response bandwidth": fit.response_bandwidth,
+            "amplitude": fit.amplitude,
+            "noise": fit.noise,
+        }
+        notes = [*(f"{name} {value:.4g}" for name, value in figures.items() if value is not None), *notes]
+        self._out.print("  " + ", ".join(notes))
+        if gains:
+            grid = Table(box=None, padding=(0, 2), header_style="dim")
+            for heading in ("parent", "gain", "bandwidth"):
+                grid.add_column(heading, justify="left" if heading == "parent" else "right")
+            for name, gain in sorted(gains.items(), key=lambda item: -item[1]):
+                bandwidth = fit.bandwidths.get(name)
+                shown = "" if bandwidth is None else f"{bandwidth:.4g}"
+                grid.add_row(Text(printable(name, 30)), f"{gain:.4f}", shown)
+            self._out.print(grid)
+        for flag, sentence in (
+            (fit.starts_disagree, "the optimiser's starts ended in different places; the best was kept"),
+            (not fit.converged, "the optimiser did not converge"),
+            (not fit.certified, f"the value is known only to within {fit.error_bound:.2g} nats"),
+            (bool(fit.at_bounds), f"at a bound: {listed(fit.at_bounds)}" if fit.at_bounds else ""),
+        ):
+            if flag:
+                self._out.print(Text.assemble(("note: ", "yellow"), sentence))
+
+    def test(self, x: str, y: str, given: Sequence[str], found: TestResult) -> None:
+        """Show one test of independence."""
+        condition = f" given {listed(given)}" if given else ""
+        pair = f"{printable(x)} and {printable(y)}{condition}"
+        self._out.print(Text(f"{pair}: p-value {found.p_value:.4g}", style="bold"))
+        rank = f", rank {found.rank}" if found.rank else ""
+        self._out.print(Text(f"  {found.name}, statistic {found.statistic:.4g}, {counted(found.rows, 'row')}{rank}"))
+        self._out.print("A small p-value speaks against independence.", style="dim")
+
+    def simulation(self, drawn: Simulation, out: Path) -> None:
+        """Say what was drawn."""
+        self._out.print(
+            f"{counted(len(drawn.frame), 'row')}, {counted(len(drawn.dag.nodes), 'variable')}, "
+            f"{counted(len(drawn.dag.edges), 'edge')}",
+            style="bold",
+        )
+        self._out.print(Text(f"The table and the truth are in {printable(out, 200)}"))
+
+    def comparison(self, found: GraphComparison) -> None:
+        """Show how near two graphs are."""
+        grid = Table(box=None, padding=(0, 2), header_style="dim")
+        for heading in ("", "precision", "recall", "F1"):
+            grid.add_column(heading, justify="right" if heading else "left")
+        for name, part in (
+            ("skeleton", found.skeleton),
+            ("arrows of the classes", found.class_arrows),
+            ("arrows of the true DAG", found.dag_arrows),
+        ):
+            if part is not None:
+                grid.add_row(name, *(f"{value:.3f}" for value in (part.precision, part.recall, part.f1)))
+        self._out.print(grid)
+        sid = "unknown" if found.sid_lower is None else _range(found.sid_lower, found.sid_upper)
+        for name, value in (
+            ("SHD of the classes", str(found.shd)),
+            ("  share of all pairs", f"{found.shd_normalised:.3f}"),
+            ("  as the paper's program counts", f"{found.shd_okcd:.3f}"),
+            ("SID", sid),
+        ):
+            self._out.print(f"  {name:<34}{value}")
+
+
+def _range(low: int, high: int | None) -> str:
+    return str(low) if high in (None, low) else f"{low} to {high}"
+
+
+def _progress_line(status: Status) -> str:
+    return (
+        f"{status.phase}   step {status.step + 1}   {counted(status.edges, 'edge')}   "
+        f"{counted(status.scores, 'score')}   {status.seconds:.0f} s"
+    )
+
+
+def _edge_table(result: Result) -> Table:
+    grid = Table(box=None, padding=(0, 2), header_style="dim")
+    grid.add_column("edge", no_wrap=True)
+    for figure in result.way.figures:
+        grid.add_column(figure.replace("_", "-"), justify="right")
+    for edge in result.strongest_first():
+        line = f"{printable(edge.source, 30)} {'→' if edge.directed else '—'} {printable(edge.target, 30)}"
+        values = [getattr(edge, figure) for figure in result.way.figures]
+        shown = [
+            FIGURES[figure](value) if value is not None else ""
+            for figure, value in zip(result.way.figures, values, strict=True)
+        ]
+        grid.add_row(Text(line), *shown)
+    return grid

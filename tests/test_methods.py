@@ -1,0 +1,179 @@
+"""Every way of discovery through the front door and the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from kerncause import CPDAG, Dataset, OptionError, discover, make_test, pc, read_graph
+from kerncause.cli import app
+
+TERMINAL = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def chain(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    c = rng.normal(size=n)
+    b = a + c + 0.5 * rng.normal(size=n)
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": b + 0.5 * rng.normal(size=n)})
+
+
+def run(*words):
+    return CliRunner(env=TERMINAL).invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("methods") / "chain.csv"
+    chain().to_csv(path, index=False)
+    return path
+
+
+def test_pc_gives_the_same_kind_of_result_as_ges(tmp_path):
+    frame = chain()
+    result = discover(frame, search="pc", test="fisher-z", workers=1)
+    truth = CPDAG("abcd", [("a", "b"), ("c", "b"), ("b", "d")], [])
+    assert result.graph == truth
+    assert result.edges.columns.tolist() == ["source", "target", "directed", "p_value"]
+    assert result.edges["p_value"].between(0, 0.05).all()
+    assert result.score is None
+    assert result.fits == {}
+    assert result.settings["test"] == "fisher-z"
+    assert result.settings["search_options"] == {"alpha": 0.05, "max_given": None}
+    assert "p-value" in repr(result)
+    assert read_graph(result.save(tmp_path) / "graph.json") == truth
+    assert 'label=" p ' in (tmp_path / "graph.dot").read_text()
+
+
+def test_the_p_value_of_an_edge_is_the_largest_that_was_met():
+    data = Dataset.from_frame(chain())
+    test = make_test("fisher-z", data)
+    outcome = pc(test)
+    result = discover(data, search="pc", test=test, workers=1)
+    for edge in result.edge_list:
+        others = [name for name in "abcd" if name not in (edge.source, edge.target)]
+        met = [test.test(edge.source, edge.target, given).p_value for given in ((), *((name,) for name in others))]
+        assert edge.p_value == outcome.p_values[frozenset((edge.source, edge.target))]
+        assert edge.p_value >= min(met)
+        assert edge.p_value >= test.test(edge.source, edge.target).p_value
+
+
+@pytest.mark.parametrize("test", ["kci", "fisher-z"])
+def test_workers_change_nothing_about_pc(test):
+    frame = chain(120, seed=3)
+    one, two = (discover(frame, search="pc", test=test, workers=workers) for workers in (1, 2))
+    assert one.graph == two.graph
+    assert [edge.p_value for edge in one.edge_list] == [edge.p_value for edge in two.edge_list]
+    assert one.trace == two.trace
+    assert one.scores_computed == two.scores_computed > 6
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"search": "pc", "score": "learned"}, r"search pc does not use score \(--score\)"),
+        ({"search": "pc", "max_parents": 2}, r"search pc does not use max_parents \(--max-parents\)"),
+        ({"search": "pc", "preset": "paper"}, r"search pc does not use preset \(--preset\)"),
+        ({"search": "pc", "score_options": {"engine": "dense"}}, "search pc does not use score_options"),
+        ({"alpha": 0.1}, r"search ges does not use alpha \(--alpha\)"),
+        ({"test": "kci"}, r"search ges does not use test \(--test\)"),
+        ({"timeout": 5.0}, r"search ges does not use timeout \(--timeout\)"),
+        ({"method": "notears", "score": "learned"}, r"method notears does not use score \(--score\)"),
+        ({"method": "notears", "search": "pc"}, r"method notears does not use search \(--search\)"),
+        ({"method": "nothing"}, "there is no baseline 'nothing': the choices are notears"),
+        ({"method": "notears", "method_options": {"x": 1}}, "notears has no setting 'x'"),
+        ({"search": "pc", "test": "nothing"}, "there is no test 'nothing': the choices are kci"),
+        ({"search": "pc", "alpha": 1.5}, r"alpha \(--alpha\) cannot be 1.5"),
+        ({"search": "pc", "test": "fisher-z", "test_options": {"x": 1}}, "the test fisher-z does not take"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(options, sentence):
+    with pytest.raises(OptionError, match=sentence):
+        discover(chain(50), workers=1, **options)
+
+
+def test_a_test_of_another_table_is_refused():
+    test = make_test("fisher-z", Dataset.from_frame(chain(seed=1)))
+    with pytest.raises(OptionError, match="the test was made for another table"):
+        discover(chain(seed=2), search="pc", test=test)
+
+
+def test_pc_on_the_command_line(table, tmp_path):
+    done = run("discover", table, "--search", "pc", "--test", "fisher-z", "--alpha", 0.01, "--out", tmp_path / "r")
+    assert done.exit_code == 0, done.output
+    assert "p-value" in done.output
+    assert "3 edges, 3 with a direction" in done.output
+    assert json.loads((tmp_path / "r" / "graph.json").read_text())["settings"]["search_options"]["alpha"] == 0.01
+    refused = run("discover", table, "--search", "pc", "--score", "learned")
+    assert refused.exit_code == 1
+    assert "search pc does not use score (--score)" in refused.output
+    refused = run("discover", table, "--search", "pc", "--engine", "dense")
+    assert "search pc does not use score_options" in refused.output
+
+
+@pytest.mark.parametrize("score", ["bic", "gp", "cv", "marginal", "marginal-huang"])
+def test_scores_on_the_command_line(score, table):
+    done = run("discover", table, "--score", score, "--workers", 1, "--max-parents", 2)
+    assert done.exit_code == 0, done.output
+    done = run("score", table, "--target", "b", "--parents", "a,c", "--score", score)
+    assert done.exit_code == 0, done.output
+    assert "The score of b" in done.output
+
+
+def test_settings_by_name(table):
+    done = run("score", table, "--target", "b", "--parents", "a", "--score", "cv", "--set", "folds=5")
+    assert done.exit_code == 0, done.output
+    done = run("score", table, "--target", "b", "--score", "cv", "--set", "folds=two")
+    assert done.exit_code == 1
+    assert "folds cannot be two" in done.output
+    done = run("score", table, "--target", "b", "--score", "bic", "--engine", "dense")
+    assert done.exit_code == 1
+    assert "the score bic does not take these options" in done.output
+
+
+def test_one_test_on_the_command_line(table):
+    joined = run("test", table, "--x", "a", "--y", "d")
+    parted = run("test", table, "--x", "a", "--y", "d", "--given", "b", "--test", "fisher-z")
+    assert joined.exit_code == parted.exit_code == 0, joined.output + parted.output
+    assert "a and d: p-value" in joined.output
+    assert "a and d given 'b': p-value" in parted.output
+    assert "there is no variable" in run("test", table, "--x", "a", "--y", "nothing").output
+
+
+def test_a_table_can_be_drawn_learned_and_compared(tmp_path):
+    drawn = run("simulate", "--out", tmp_path / "drawn", "--variables", 4, "--density", 0.5, "--rows", 150, "--seed", 3)
+    assert drawn.exit_code == 0, drawn.output
+    assert "150 rows, 4 variables, 3 edges" in drawn.output
+    data, truth = tmp_path / "drawn" / "data.csv", tmp_path / "drawn" / "truth.json"
+    learned = run("discover", data, "--workers", 1, "--out", tmp_path / "result", "--quiet")
+    assert learned.exit_code == 0, learned.output
+    compared = run("compare", truth, tmp_path / "result")
+    assert compared.exit_code == 0, compared.output
+    assert "skeleton" in compared.output
+    assert "SHD of the classes" in compared.output
+    figures = json.loads(run("compare", truth, tmp_path / "result", "--json").output)
+    assert 0 <= figures["skeleton"]["f1"] <= 1
+    same = json.loads(run("compare", truth, truth, "--json").output)
+    assert (same["shd"], same["sid_upper"], same["skeleton"]["f1"]) == (0, 0, 1.0)
+
+
+def test_graphs_over_other_nodes_cannot_be_compared(tmp_path):
+    (tmp_path / "one.csv").write_text("a,b\n0,1\n0,0\n")
+    (tmp_path / "two.csv").write_text("a,c\n0,1\n0,0\n")
+    done = run("compare", tmp_path / "one.csv", tmp_path / "two.csv")
+    assert done.exit_code == 1
+    assert "'b'" in done.output
+    assert "'c'" in done.output
+
+
+def test_graphs_can_be_converted(tmp_path):
+    (tmp_path / "graph.csv").write_text("a,b,c\n0,1,0\n0,0,1\n0,1,0\n")
+    done = run("convert", tmp_path / "graph.csv", tmp_path / "graph.graphml")
+    assert done.exit_code == 0, done.output
+    assert read_graph(tmp_path / "graph.graphml") == read_graph(tmp_path / "graph.csv")
+    done = run("convert", tmp_path / "nothing.csv", tmp_path / "other.dot")
+    assert done.exit_code == 1
+    assert not (tmp_path / "other.dot").exists()
