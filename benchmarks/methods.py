@@ -17,7 +17,7 @@ import pandas as pd
 from benchmarks.harness import machine
 from kerncause import DAG, Dataset, DataWarning, discover, make_score, networks
 from kerncause.baselines import BASELINES
-from kerncause.errors import DataError
+from kerncause.errors import ComputationError, DataError
 from kerncause.independence import TESTS
 from kerncause.metrics import compare
 from kerncause.scores import SCORES
@@ -26,11 +26,13 @@ from kerncause.simulate import KINDS, simulate
 PAGE = Path(__file__).with_name("METHODS.md")
 SEED = 9201
 SINE_SEEDS = range(9300, 9320)
+# Seconds; methods of others are stopped after this long.
+TIMEOUT = 1200.0
 Local = Callable[[Sequence[str]], float]
 METHODS: Mapping[str, Mapping[str, Any]] = {
     **{f"`--score {name}`": {"score": name} for name in SCORES},
     **{f"`--search pc --test {name}`": {"search": "pc", "test": name} for name in TESTS},
-    **{f"`--method {name}`": {"method": name} for name in BASELINES},
+    **{f"`--method {name}`": {"method": name, "timeout": TIMEOUT} for name in BASELINES},
 }
 
 
@@ -52,6 +54,10 @@ def measured(data: Dataset, truth: DAG, options: Mapping[str, Any]) -> str:
             result = discover(data, workers=1, **options)
     except DataError:
         return "—"
+    except ComputationError as stopped:
+        if "timeout" not in str(stopped):
+            raise
+        return f"stopped after {TIMEOUT:.0f}"
     found = compare(truth, result.graph)
     return f"{found.skeleton.f1:.2f} / {found.shd} / {result.seconds:.1f}"
 

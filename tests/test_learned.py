@@ -542,3 +542,19 @@ def test_with_gaps_a_score_is_the_same_alone_and_in_a_search():
     assert data.compact is data
     assert score.fit("y", ["a", "b"]) == Ledger(score).fit("y", ["a", "b"])
     assert score.restricted_to({"a"}).residuals("y", ["a"]).shape == (200, 200)
+
+
+def test_settling_moves_a_provisional_value_no_further_than_its_doubt():
+    data = nonlinear(4500, 5)
+    score = LearnedKernelScore(data)
+    begin = None
+    for parents in (["x2"], ["x2", "x3"]):
+        provisional = score.fit("x1", parents, begin, settle=False)
+        assert not provisional.is_settled
+        settled = score.settled("x1", parents, provisional)
+        assert settled.is_settled
+        assert settled.before_settling is provisional
+        assert abs(settled.value - provisional.value) <= provisional.error_bound
+        assert settled.value == pytest.approx(score.fit("x1", parents, begin).value, abs=1e-9)
+        begin = settled.before_settling
+    assert settled.evaluations > provisional.evaluations, "nothing was left to settle"

@@ -94,6 +94,14 @@ def until(condition, seconds=60):
     raise AssertionError("it did not come true")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def compiled_once(tmp_path_factory):
+    """Let runs share what jax compiles, which is half of the time DiBS takes here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path_factory.mktemp("jax")))
+        yield
+
+
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
     """A folder for all temporary files, which must be empty in the end."""

@@ -43,8 +43,8 @@ START_NOISE = 0.1**0.5
 MOST_RESIDUAL_ROWS = 8000
 # Nats: a provisional value may be off by this much, or more if its engine says so.
 LEAST_DOUBT = 0.5
-# The same for what the curvature says is missing, in units of that.
-DOUBT_OF_PROMISE = 2.0
+# The same for what the curvature says is missing, in units of that: on flat ground it can be as wrong as this.
+DOUBT_OF_PROMISE = 10.0
 NOTHING_BESIDE = 0.01
 R_NAMES = ("response_bandwidth", "amplitude")
 # How much rougher engines may be on fewer rows.
