@@ -334,12 +334,13 @@ def test_the_child_is_this_python_and_has_the_threads_it_is_given(tmp_path, monk
     words = command(tmp_path)
     assert words[0] == sys.executable
     assert words[-2:] == ["kerncause.baselines._child", str(tmp_path)]
-    variables = environment(1)
+    variables = environment(tmp_path, 1)
     assert variables["OMP_NUM_THREADS"] == variables["OPENBLAS_NUM_THREADS"] == variables["NPROC"] == "1"
     assert "--xla_cpu_multi_thread_eigen=false" in variables["XLA_FLAGS"]
     assert variables["KEPT"] == "yes"
+    assert variables["TMPDIR"] == str(tmp_path)
     assert "PYTHONWARNINGS" not in variables
-    assert environment(2)["OMP_NUM_THREADS"] == "2"
+    assert environment(tmp_path, 2)["OMP_NUM_THREADS"] == "2"
     assert "PYTHONWARNINGS" in os.environ
 
 

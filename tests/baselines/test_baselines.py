@@ -135,13 +135,14 @@ def test_a_strong_linear_graph_is_found(method):
 
 
 @pytest.mark.parametrize("method", BASELINES)
-def test_the_same_seed_gives_the_same_answer_and_this_process_is_left_as_it_was(method):
+def test_the_same_seed_gives_the_same_answer_and_nothing_else_is_left_behind(method, temporary):
     first, before = learned(method), global_state()
     again = run_baseline(method, pieces(), seed=1, **QUICK[method])
     assert again.weights.equals(first.weights)
     assert again.particles == first.particles
     assert again.log_joints == first.log_joints
     assert global_state() == before
+    assert list(temporary.iterdir()) == []
     assert torch.get_default_dtype() == torch.float32
     assert not {"castle", "dibs"} & set(sys.modules)
 
@@ -194,7 +195,7 @@ def test_the_weights_of_dag_gnn_are_those_the_library_thresholds(tmp_path):
     columns = [data.names.index(name) for name in data.canonical]
     np.save(tmp_path / "table.npy", data.values[:, columns])
     words = [sys.executable, "-c", LIBRARY_ALONE, str(tmp_path / "table.npy"), str(tmp_path / "graph.npy")]
-    subprocess.run(words, check=True, capture_output=True, env=environment(1))
+    subprocess.run(words, check=True, capture_output=True, env=environment(tmp_path, 1))
     ours = outcome.weights.loc[list(data.canonical), list(data.canonical)].to_numpy()
     assert np.array_equal(thresholded(ours, 0.3) != 0, np.load(tmp_path / "graph.npy") != 0)
 
@@ -231,8 +232,10 @@ def test_a_method_that_is_killed_is_reported(temporary):
     assert list(temporary.iterdir()) == []
 
 
+# A shell that starts the tests in the background has them ignore Ctrl-C, and what they start as well.
 LONG_RUN = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, sys.argv[1])
 from test_baselines import pieces
 from kerncause.baselines import run_baseline
@@ -246,13 +249,16 @@ def test_the_child_goes_when_its_parent_is_stopped(number, temporary):
     words = [sys.executable, "-c", LONG_RUN, str(Path(__file__).parent)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
     with subprocess.Popen(words, **pipes) as parent:
-        assert parent.stdout.readline() == "started\n"
-        (child,) = until(lambda: children(parent.pid))
-        # Let it get as far as learning: torch is a library mapped into its memory by then.
-        until(lambda: "libtorch" in Path(f"/proc/{child}/maps").read_text())
-        # To the whole group, as a terminal does.
-        os.killpg(parent.pid, number)
-        _, said = parent.communicate(timeout=60)
+        try:
+            assert parent.stdout.readline() == "started\n"
+            (child,) = until(lambda: children(parent.pid))
+            # Let it get as far as learning: torch is a library mapped into its memory by then.
+            until(lambda: "libtorch" in Path(f"/proc/{child}/maps").read_text())
+            # To the whole group, as a terminal does.
+            os.killpg(parent.pid, number)
+            _, said = parent.communicate(timeout=60)
+        finally:
+            parent.kill()
     assert parent.returncode != 0
     if number == signal.SIGINT:
         assert said.rstrip().endswith("KeyboardInterrupt")

@@ -29,7 +29,7 @@ def computed(request: Request, timeout: float, threads: int = 1) -> Answer:
         folder = Path(name)
         request.write(folder)
         try:
-            code = _ended(command(folder), folder, environment(threads), timeout)
+            code = _ended(command(folder), folder, environment(folder, threads), timeout)
         except subprocess.TimeoutExpired:
             raise ComputationError(
                 f"{printable(request.method)} took longer than the {timeout:g} seconds it had: give it more with "
@@ -46,15 +46,18 @@ def command(folder: Path) -> list[str]:
     return [sys.executable, "-P", "-m", CHILD, str(folder)]
 
 
-def environment(threads: int) -> dict[str, str]:
-    """Return this process's environment with a number of threads, and what is importable here importable there."""
+def environment(folder: Path, threads: int) -> dict[str, str]:
+    """Return this process's environment, what is importable here importable there, with a number of threads."""
     counts = dict.fromkeys(THREAD_COUNTS, str(threads))
     # jax takes the size of its pool from NPROC; Eigen, which it uses, has threads of its own.
     flags = {"JAX_PLATFORMS": "cpu", "CASTLE_BACKEND": "pytorch", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     if threads == 1:
         flags["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
+    # torch leaves a cache among the temporary files: let it go with the folder.
+    temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
     # Warnings turned into errors here would stop the libraries, which do warn.
-    return {key: value for key, value in os.environ.items() if key != "PYTHONWARNINGS"} | counts | flags
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONWARNINGS"}
+    return kept | counts | flags | temporary
 
 
 def _ended(words: list[str], folder: Path, variables: dict[str, str], timeout: float) -> int:
