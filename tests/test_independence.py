@@ -19,7 +19,8 @@ from kerncause.independence import (
     TestResult,
     make_test,
 )
-from kerncause.independence.kci import _pivoted, _written_out, square_sum
+from kerncause.independence.kci import square_sum
+from kerncause.independence.projected import pivoted, written_out
 from kerncause.independence.weighted_chi_squared import weighted_chi_squared_survival
 from kerncause.kernels import median_heuristic
 from kerncause.regression.factors import Inputs
@@ -154,7 +155,7 @@ def test_little_noise_is_not_lost_in_the_projection():
     assert found.p_value == pytest.approx(p_value, abs=1e-3)
 
 
-@pytest.mark.parametrize("project", [_pivoted, _written_out])
+@pytest.mark.parametrize("project", [pivoted, written_out])
 def test_both_projections_leave_out_what_is_allowed(project):
     rng = np.random.default_rng(14)
     points, root = rng.normal(size=(80, 3)), np.sqrt(rng.integers(1, 9, size=80))

@@ -1,6 +1,7 @@
 """A table becomes a Dataset of typed, named variables."""
 
 from kerncause.data.dataset import Dataset
+from kerncause.data.of_table import OfTable
 from kerncause.data.options import Missing, TableOptions
 from kerncause.data.points import Points, occurrences
 from kerncause.data.read import read_frame, read_table
@@ -10,6 +11,7 @@ __all__ = [
     "Dataset",
     "Kind",
     "Missing",
+    "OfTable",
     "Points",
     "TableOptions",
     "Variable",

@@ -8,10 +8,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from kerncause.data import Dataset
-from kerncause.errors import OptionError
-from kerncause.text import quoted
-
 
 class Query(NamedTuple):
     """One question: whether x and y are independent given these variables."""
@@ -63,32 +59,3 @@ class IndependenceTest(Protocol):
 def answers(test: IndependenceTest, queries: Sequence[Query]) -> Iterable[TestResult]:
     """Answer queries one after the other."""
     return (test.test(*query) for query in queries)
-
-
-def checked(data: Dataset, x: str, y: str, given: Collection[str]) -> Query:
-    """Return the question with x before y and the given variables in canonical order; refuse a senseless one.
-
-    That makes every test symmetric, and independent of the order in which variables are named.
-    """
-    for name in (x, y):
-        data.variable(name)
-    if isinstance(given, str):
-        raise OptionError(f"given is the text {quoted(given)}: give a list of names")
-    if x == y:
-        raise OptionError(f"{quoted(x)} cannot be tested against itself: name two variables")
-    for name in (x, y):
-        if name in given:
-            raise OptionError(f"{quoted(name)} is tested and cannot also be given: leave it out of one of the two")
-    first, second = data.in_canonical_order((x, y))
-    return Query(first, second, data.in_canonical_order(given))
-
-
-def refuse_no_dataset(data: object) -> None:
-    """Refuse what is not a Dataset."""
-    if not isinstance(data, Dataset):
-        raise OptionError(f"data is a {type(data).__name__}: make a Dataset of it, with Dataset.from_frame")
-
-
-def varies(data: Dataset, *names: str) -> bool:
-    """Tell whether each of these variables has at least two values on the rows at hand."""
-    return data.n_rows > 0 and all(len(data.points(name).distinct) > 1 for name in names)

@@ -10,8 +10,9 @@ leaves a row of zeros that cannot differ from what is expected, so it is left ou
 freedom. Without any degree of freedom the p-value is 1. The approximation is poor where most E are below 5.
 """
 
-from collections.abc import Collection, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,17 +20,16 @@ from scipy.special import chdtrc
 
 from kerncause.data import Dataset, Kind, Points
 from kerncause.errors import DataError, OptionError
-from kerncause.independence.base import TestResult, checked, refuse_no_dataset
+from kerncause.independence.base import Query, TestResult
+from kerncause.independence.table import TableTest
 from kerncause.text import quoted
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Statistic = Literal["pearson", "g"]
 
-NAME = "chi-squared"
 
-
-class ChiSquared:
+class ChiSquared(TableTest):
     """The chi-squared test of a Dataset of ordinal and categorical variables.
 
     Args:
@@ -37,8 +37,10 @@ class ChiSquared:
         statistic: `pearson`, or `g` for the likelihood ratio.
     """
 
+    name = "chi-squared"
+
     def __init__(self, data: Dataset, statistic: Statistic = "pearson") -> None:
-        refuse_no_dataset(data)
+        super().__init__(data, statistic=statistic)
         if statistic not in get_args(Statistic):
             raise OptionError(f"statistic cannot be {quoted(statistic)}: choose pearson or g")
         for variable in data.variables:
@@ -48,33 +50,19 @@ class ChiSquared:
                     f"variable {quoted(variable.name)} is {'a vector' if is_vector else 'continuous'}, and chi-squared "
                     f"counts discrete values: use the test {'kci' if is_vector else 'kci or fisher-z'}"
                 )
-        self.data = data
-        self._table = data.compact
-        self._statistic = statistic
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The settings of this test, as keyword arguments."""
-        return {"statistic": self._statistic}
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables' names, in the order by which a search breaks ties."""
-        return self.data.canonical
-
-    def test(self, x: str, y: str, given: Collection[str] = ()) -> TestResult:
+    def _answer(self, rows: Dataset, query: Query) -> TestResult:
         """Test whether x and y are independent in every stratum of the given variables."""
-        query = checked(self.data, x, y, given)
-        rows = self._table.complete_for((query.x, query.y, *query.given))
-        if rows.n_rows == 0:
-            return TestResult(1.0, 0.0, NAME, 0, 0.0)
         strata = _combined([rows.points(name) for name in query.given], len(rows.values))
         counts = np.ones(len(strata)) if rows.weights is None else rows.weights.astype(np.float64)
         statistic, degrees = _stratified(
-            strata, rows.points(query.x).codes, rows.points(query.y).codes, counts, self._statistic
+            strata, rows.points(query.x).codes, rows.points(query.y).codes, counts, self._options["statistic"]
         )
         p_value = float(chdtrc(degrees, statistic)) if degrees > 0 else 1.0
-        return TestResult(p_value, statistic, NAME, rows.n_rows, float(degrees))
+        return TestResult(p_value, statistic, self.name, rows.n_rows, float(degrees))
+
+    def _nothing_to_say(self, rows: Dataset) -> TestResult:
+        return replace(super()._nothing_to_say(rows), degrees_of_freedom=0.0)
 
 
 def _combined(variables: Sequence[Points], rows: int) -> Ints:

@@ -8,25 +8,24 @@ variables; it sees only linear dependence.
 """
 
 import math
-from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
 
 from kerncause.data import Dataset, Kind
 from kerncause.errors import DataError
-from kerncause.independence.base import TestResult, checked, refuse_no_dataset, varies
+from kerncause.independence.base import Query, TestResult
+from kerncause.independence.table import TableTest
 from kerncause.linalg import one_blas_thread
 from kerncause.text import counted, quoted
 
 Floats = npt.NDArray[np.float64]
 
-NAME = "fisher-z"
 # Relative to its length before: a shorter residual is rounding, and the column a combination of the given ones.
 SMALLEST_RESIDUAL = 1e-9
 
 
-class FisherZ:
+class FisherZ(TableTest):
     """Fisher's z test of a Dataset of numbers: continuous, ordinal (by their codes), or with two values.
 
     Where x or y is a combination of the given variables nothing is left to be dependent, and where there are too
@@ -36,8 +35,10 @@ class FisherZ:
         data: the table.
     """
 
+    name = "fisher-z"
+
     def __init__(self, data: Dataset) -> None:
-        refuse_no_dataset(data)
+        super().__init__(data)
         for variable in data.variables:
             if variable.kind is Kind.VECTOR:
                 raise DataError(
@@ -50,27 +51,16 @@ class FisherZ:
                     f"column {quoted(variable.name)} is categorical with {counted(levels, 'level')}, "
                     "which have no order to correlate: use the test kci or chi-squared, or list its levels in order"
                 )
-        self.data = data
-        self._table = data.compact
 
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables' names, in the order by which a search breaks ties."""
-        return self.data.canonical
-
-    def test(self, x: str, y: str, given: Collection[str] = ()) -> TestResult:
+    def _answer(self, rows: Dataset, query: Query) -> TestResult:
         """Test whether x and y are uncorrelated given some variables; the statistic is T."""
-        query = checked(self.data, x, y, given)
-        rows = self._table.complete_for((query.x, query.y, *query.given))
-        if not varies(rows, query.x, query.y):
-            return TestResult(1.0, 0.0, NAME, rows.n_rows)
         with one_blas_thread():
             r, rank = partial_correlation(_columns(rows, (*query.given, query.x, query.y)))
         left = rows.n_rows - rank - 3
         if left <= 0:
-            return TestResult(1.0, 0.0, NAME, rows.n_rows)
+            return self._nothing_to_say(rows)
         statistic = math.sqrt(left) * (math.atanh(r) if abs(r) < 1.0 else math.copysign(math.inf, r))
-        return TestResult(math.erfc(abs(statistic) / math.sqrt(2.0)), statistic, NAME, rows.n_rows)
+        return TestResult(math.erfc(abs(statistic) / math.sqrt(2.0)), statistic, self.name, rows.n_rows)
 
 
 def partial_correlation(columns: Floats) -> tuple[float, int]:

@@ -26,43 +26,31 @@ O(n r^2) and at most O(n^2 r) operations. Rows that are equal in all variables a
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import lapack
-from scipy.spatial.distance import cdist
 from scipy.special import gammaincc
 
 from kerncause.data import Dataset, Points
 from kerncause.errors import ComputationError, OptionError
-from kerncause.independence.base import Query, TestResult, checked, refuse_no_dataset, varies
+from kerncause.independence.base import Query, TestResult
+from kerncause.independence.projected import SMALLEST_TRACE, Regression, residual_of
+from kerncause.independence.table import TableTest
 from kerncause.independence.weighted_chi_squared import weighted_chi_squared_survival
 from kerncause.kernels import median_heuristic
-from kerncause.linalg import Cholesky, one_blas_thread, shifted
+from kerncause.linalg import one_blas_thread
 from kerncause.regression import Problem
 from kerncause.regression.compressed import joint_rows
-from kerncause.regression.factors import LEAST_JITTER, Inputs
+from kerncause.regression.factors import Inputs
 from kerncause.text import quoted
 
 Floats = npt.NDArray[np.float64]
 Null = Literal["gamma", "spectral"]
 Rule = Literal["median", "empirical"]
 
-NAME = "kci"
-# A projection takes at most this many operations, n m^2 for m pivots.
-MOST_WORK = 1e10
-# A kernel that needs many pivots, by a rough guess, is written out on at most this many rows.
-WRITTEN_OUT = 3000
-MANY_PIVOTS = 400
-# Relative to the rows: what a kernel of smaller trace holds is rounding.
-SMALLEST_TRACE = 1e-12
-# Relative to the rows: a projection that leaves out so much of the trace is cheap, and shows how fine one must be.
-ROUGH = 0.03
-# With more features it costs more to leave out the needless ones than to go on with them.
-MOST_COMPRESSED = 100
 # The spectral null needs the eigenvalues of a matrix of at most this size.
 MOST_EIGENVALUES = 6000
 # Entries of a block when M is gone through piece by piece.
@@ -71,7 +59,7 @@ BLOCK_ENTRIES = 2**18
 ELEMENTWISE = 8
 
 
-class KCI:
+class KCI(TableTest):
     """The KCI test of a Dataset, for variables of all kinds.
 
     X and Y can change places: the one that comes first in the canonical order is extended by Z.
@@ -86,6 +74,8 @@ class KCI:
         tolerance: how much the projections may leave out, see `TestResult.missed`; p-values err by less.
     """
 
+    name = "kci"
+
     def __init__(
         self,
         data: Dataset,
@@ -96,47 +86,21 @@ class KCI:
         ridge: float = 1e-3,
         tolerance: float = 5e-4,
     ) -> None:
-        refuse_no_dataset(data)
+        super().__init__(data, null=null, bandwidth=bandwidth, extension=extension, ridge=ridge, tolerance=tolerance)
         if null not in get_args(Null):
             raise OptionError(f"null cannot be {quoted(null)}: choose gamma or spectral")
         _refuse_odd_bandwidth(bandwidth, data)
         for name, number in {"extension": extension, "ridge": ridge, "tolerance": tolerance}.items():
             if not _is_positive(number):
                 raise OptionError(f"{name} cannot be {number}: give a positive number")
-        self.data = data
-        self._table = data.compact
-        self._options: dict[str, Any] = {
-            "null": null,
-            "bandwidth": bandwidth,
-            "extension": extension,
-            "ridge": ridge,
-            "tolerance": tolerance,
-        }
 
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """The settings of this test, as keyword arguments."""
-        return dict(self._options)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables' names, in the order by which a search breaks ties."""
-        return self.data.canonical
-
-    def test(self, x: str, y: str, given: Collection[str] = ()) -> TestResult:
-        """Test whether x and y are independent given some variables; the statistic is T.
-
-        Where x or y has one value on the rows at hand nothing can be dependent: the p-value is 1.
-        """
-        query = checked(self.data, x, y, given)
-        rows = self._table.complete_for((query.x, query.y, *query.given))
-        if not varies(rows, query.x, query.y):
-            return TestResult(1.0, 0.0, NAME, rows.n_rows)
+    def _answer(self, rows: Dataset, query: Query) -> TestResult:
+        """Test whether x and y are independent given some variables; the statistic is T."""
         with one_blas_thread():
             sides = self._sides(rows, query)
             compared = _conditional(sides) if query.given else _unconditional(sides)
             p_value = compared.gamma() if self._options["null"] == "gamma" else compared.spectral()
-        return TestResult(p_value, compared.statistic, NAME, rows.n_rows, rank=sides.rank, missed=sides.missed)
+        return TestResult(p_value, compared.statistic, self.name, rows.n_rows, rank=sides.rank, missed=sides.missed)
 
     def _sides(self, rows: Dataset, query: Query) -> "_Sides":
         """Project the kernels, and regress those of x and y on that of the given variables."""
@@ -146,10 +110,10 @@ class KCI:
         root = np.sqrt(counts)
         tolerance, Z = self._options["tolerance"], None
         if given:
-            Z = _Regression.on(_inputs(given, index, root), s_z, self._options["ridge"], tolerance)
+            Z = Regression.on(_inputs(given, index, root), s_z, self._options["ridge"], tolerance)
         extended = np.concatenate([s_x, s_z / self._options["extension"]])
-        X = _residual(_inputs([x, *given], index, root), extended, Z, tolerance)
-        Y = _residual(_inputs([y], index, root), s_y, Z, tolerance)
+        X = residual_of(_inputs([x, *given], index, root), extended, Z, tolerance)
+        Y = residual_of(_inputs([y], index, root), s_y, Z, tolerance)
         rank = max(X.rank, Y.rank, Z.V.shape[1] if Z else 0)
         return _Sides(X.features, Y.features, root, rank, max(X.missed, Y.missed, Z.missed if Z else 0.0))
 
@@ -183,127 +147,6 @@ def _inputs(variables: Sequence[Points], rows: npt.NDArray[np.int64], root_weigh
     columns = [points.values[rows] for points in variables]
     owner = np.concatenate([np.full(c.shape[1], k, dtype=np.int64) for k, c in enumerate(columns)])
     return Inputs(np.hstack(columns), owner, root_weights)
-
-
-@dataclass(frozen=True, eq=False)
-class _Projection:
-    """A centred kernel H K H ~ F F' on N distinct rows.
-
-    Attributes:
-        features: (N, m) F, its rows scaled by the root of how often they occur.
-        missed: the trace of what is left of K.
-        is_full: whether more pivots would add nothing, or are not to be had.
-    """
-
-    features: Floats
-    missed: float
-    is_full: bool
-
-    @classmethod
-    def of(cls, inputs: Inputs, bandwidths: Floats, allowed: float) -> "_Projection":
-        """Project on pivots until the trace of what is left is as small as allowed."""
-        N, root = len(inputs.points), inputs.root_weights
-        n = float(root @ root)
-        most = min(N, max(1, int(math.sqrt(MOST_WORK / N))))
-        allowed = max(allowed, SMALLEST_TRACE * n)
-        # A smooth kernel of d columns needs about as many pivots as there are polynomials of that degree.
-        degree, d = math.log(n / allowed), inputs.points.shape[1]
-        many = degree**d / math.factorial(d) > MANY_PIVOTS
-        V = (_written_out if many and N <= WRITTEN_OUT else _pivoted)(inputs, bandwidths, allowed, most)
-        missed = max(n - float(np.vdot(V, V)), 0.0)  # the diagonal of K is 1
-        is_full = V.shape[1] == most or allowed <= SMALLEST_TRACE * n
-        return cls(V - np.outer(root, root @ V / n), missed, is_full)
-
-
-def _pivoted(inputs: Inputs, bandwidths: Floats, allowed: float, most: int) -> Floats:
-    """Return features of K, (N, m), by pivots that are looked for one after the other; K is not written out."""
-    pivots = inputs.pivots(bandwidths, allowed, most)
-    basis = inputs.basis(bandwidths, pivots.rows, LEAST_JITTER)
-    return np.vstack([basis.features(basis.kernel(piece)) for piece in inputs.chunks()])
-
-
-def _written_out(inputs: Inputs, bandwidths: Floats, allowed: float, most: int) -> Floats:
-    """Return the same by LAPACK's pivoted Cholesky of all of K: several times faster where many pivots are needed."""
-    root = inputs.root_weights
-    scaled = inputs.scaled(bandwidths, inputs.points)
-    K = cdist(scaled, scaled, "sqeuclidean")
-    K *= -0.5
-    np.exp(K, out=K)
-    K *= root
-    K *= root[:, None]
-    # It stops by the largest residual, so it may go too far: leave out the last columns again.
-    lower, order, rank, _ = lapack.dpstrf(K.T, tol=allowed / len(K), lower=1, overwrite_a=1)
-    V = np.empty((len(K), rank))
-    V[order - 1] = np.tril(lower[:, :rank])
-    left = float(root @ root) - np.cumsum(np.einsum("ij,ij->j", V, V))
-    return V[:, : min(int(np.sum(left > allowed)) + 1, most)]
-
-
-@dataclass(frozen=True, eq=False)
-class _Regression:
-    """Regression on Z, whose kernel is K_Z ~ VV'.
-
-    Attributes:
-        V: (N, m) centred features.
-        inner: the Cholesky factor of V'V + e I.
-        missed: the trace of what is left of K_Z, relative to e.
-    """
-
-    V: Floats
-    inner: Cholesky
-    missed: float
-
-    @classmethod
-    def on(cls, inputs: Inputs, bandwidths: Floats, ridge: float, tolerance: float) -> "_Regression":
-        """Project K_Z.
-
-        With a trace of t left out, R stays between its true value and 1 / (1 - t/e) times that.
-        """
-        Z = _Projection.of(inputs, bandwidths, tolerance * ridge)
-        inner = shifted(Z.features.T @ Z.features, ridge)
-        return cls(Z.features, Cholesky.of(inner, "the kernel of the given variables with its ridge"), Z.missed / ridge)
-
-    def residual(self, F: Floats) -> Floats:
-        """Return R F = e (VV' + e I)^-1 F = F - V (V'V + e I)^-1 V'F."""
-        left: Floats = F - self.V @ self.inner.solve(self.V.T @ F)
-        return left
-
-
-@dataclass(frozen=True, eq=False)
-class _Residual:
-    """What regression on Z leaves of a kernel: features (N, r), the pivots they took, the share of the trace missed."""
-
-    features: Floats
-    rank: int
-    missed: float
-
-
-def _residual(inputs: Inputs, bandwidths: Floats, Z: _Regression | None, tolerance: float) -> _Residual:
-    """Project a kernel and regress it on Z.
-
-    How fine the projection must be depends on how much is left, of which a rough one shows nearly all.
-    """
-    n = float(inputs.root_weights @ inputs.root_weights)
-    allowed = ROUGH * n
-    while True:
-        projection = _Projection.of(inputs, bandwidths, allowed)
-        left = projection.features if Z is None else Z.residual(projection.features)
-        trace = max(float(np.vdot(left, left)), SMALLEST_TRACE * n)
-        if projection.is_full or projection.missed <= tolerance * trace:
-            return _Residual(_compressed(left, tolerance), left.shape[1], projection.missed / trace)
-        allowed = min(tolerance * trace, 0.5 * projection.missed)
-
-
-def _compressed(F: Floats, tolerance: float) -> Floats:
-    """Return fewer columns with nearly the same FF': the trace changes by a hundredth of the tolerance at most."""
-    if F.shape[1] > MOST_COMPRESSED:
-        return F
-    sizes, directions = np.linalg.eigh(F.T @ F)
-    kept = np.cumsum(np.maximum(sizes, 0.0)) > 0.01 * tolerance * sizes.sum()
-    if np.all(kept):
-        return F
-    fewer: Floats = F @ directions[:, kept]
-    return fewer
 
 
 @dataclass(frozen=True, eq=False)

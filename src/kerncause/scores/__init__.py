@@ -1,9 +1,9 @@
 """Scores: a number for each variable with a set of parents."""
 
 from kerncause.scores.base import FittedScore, LocalFit, LocalScore, RowwiseScore, fit_local
-from kerncause.scores.kernel import ScoreParameters
 from kerncause.scores.learned import LearnedKernelScore
 from kerncause.scores.ledger import Comparison, Ledger, Query, answer
+from kerncause.scores.parameters import ScoreParameters
 from kerncause.scores.registry import SCORES, find_score, make_score
 
 __all__ = [

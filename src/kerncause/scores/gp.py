@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from kerncause.data import Points
 from kerncause.regression import DataResponse
-from kerncause.scores.kernel import KernelScore, NoTerm, ResponseModel
+from kerncause.scores.kernel import KernelScore
+from kerncause.scores.response_model import NoTerm, ResponseModel
 
 
 class GaussianProcessScore(KernelScore):

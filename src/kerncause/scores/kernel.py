@@ -5,12 +5,12 @@
 L is the likelihood of `kerncause.regression.base` for a response Y of q columns with one parameter r, which may be
 fixed, and t(r) a term of the response alone. S/q is maximised over the free parameters, by L-BFGS-B with analytic
 gradients in log-space, from several starts and from smaller parent sets (`kerncause.scores.climb`), and reported.
-A score of this family says what Y, r and t are (`ResponseModel`).
+A score of this family says what Y, r and t are (`kerncause.scores.response_model`).
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -24,7 +24,6 @@ from kerncause.regression import (
     ExactEngine,
     Parameters,
     Problem,
-    Response,
     certified_value,
     check_engine,
     choose_engine,
@@ -32,7 +31,9 @@ from kerncause.regression import (
 )
 from kerncause.scores.base import LocalFit, Lookup
 from kerncause.scores.climb import START_SCALES, Climb, Precursor, Task, climb, finish
-from kerncause.scores.optimise import Ascent, Interval, Layout, Objective, Term
+from kerncause.scores.optimise import Ascent, Interval, Layout, Objective
+from kerncause.scores.parameters import R_NAMES, ScoreParameters, check_interval
+from kerncause.scores.response_model import ResponseModel
 from kerncause.scores.table import TableScore, nothing_to_explain
 from kerncause.text import quoted
 
@@ -46,72 +47,8 @@ LEAST_DOUBT = 0.5
 # The same for what the curvature says is missing, in units of that: on flat ground it can be as wrong as this.
 DOUBT_OF_PROMISE = 10.0
 NOTHING_BESIDE = 0.01
-R_NAMES = ("response_bandwidth", "amplitude")
 # How much rougher engines may be on fewer rows.
 ROUGHER = 10.0
-
-
-@dataclass(frozen=True, eq=False)
-class ResponseModel:
-    """How a variable becomes the response.
-
-    Attributes:
-        response: what the engines regress.
-        start: where its parameter starts.
-        fixed: where it is held, if it is.
-        bounds: where it may lie.
-        term: t(r).
-        constant: gives what an absolute likelihood has beside that.
-    """
-
-    response: Response
-    start: float
-    fixed: float | None
-    bounds: Interval
-    term: Term
-    constant: Callable[[], float] = lambda: 0.0
-
-
-class NoTerm:
-    """t(r) = 0."""
-
-    def value(self, parameter: float) -> float:
-        """Return 0."""
-        return 0.0
-
-    def gradient(self, parameter: float) -> float:
-        """Return 0."""
-        return 0.0
-
-
-@dataclass(frozen=True)
-class ScoreParameters:
-    """Parameters by name, or, as a gradient, the derivatives of S/q by their logarithms.
-
-    A score has a response bandwidth or an amplitude to learn, or neither.
-    """
-
-    response_bandwidth: float | None
-    bandwidths: Mapping[str, float]
-    noise: float
-    amplitude: float | None = None
-
-    @classmethod
-    def of(cls, given: "ScoreParameters | LocalFit | Mapping[str, Any]") -> "ScoreParameters":
-        """Take parameters from a fit or from a mapping with the same three names."""
-        if isinstance(given, ScoreParameters):
-            return given
-        if isinstance(given, LocalFit):
-            if given.noise is None:
-                raise OptionError("the fit has no kernel parameters: give one of a kernel score")
-            return cls(given.response_bandwidth, given.bandwidths, given.noise, given.amplitude)
-        try:
-            response, amplitude = (given.get(name) for name in R_NAMES)
-            return cls(response, given.get("bandwidths", {}), given["noise"], amplitude)
-        except (AttributeError, KeyError, TypeError, IndexError) as missing:
-            raise OptionError(
-                f"the parameters lack {missing}: give response_bandwidth, bandwidths (by parent) and noise"
-            ) from None
 
 
 class KernelScore(TableScore):
@@ -295,7 +232,7 @@ class KernelScore(TableScore):
         self,
         target: str,
         parents: Collection[str],
-        params: "ScoreParameters | LocalFit | Mapping[str, Any]",
+        params: ScoreParameters | LocalFit | Mapping[str, Any],
         *,
         absolute: bool = False,
     ) -> tuple[float, ScoreParameters]:
@@ -421,7 +358,7 @@ class KernelScore(TableScore):
         """Return what a fit says of its response: the bandwidth and the amplitude."""
         return value, None
 
-    def _checked(self, params: "ScoreParameters | LocalFit | Mapping[str, Any]", names: tuple[str, ...]) -> Parameters:
+    def _checked(self, params: ScoreParameters | LocalFit | Mapping[str, Any], names: tuple[str, ...]) -> Parameters:
         """Return parameters in the order of `names`; refuse missing, surplus and senseless ones."""
         given = ScoreParameters.of(params)
         if set(given.bandwidths) != set(names):
@@ -441,11 +378,3 @@ def _refuse_constant(data: Dataset, target: str) -> None:
             f"{quoted(target)} has fewer than two values on the {data.n_rows} rows complete for these parents: "
             "leave out the parent with the gaps"
         )
-
-
-def check_interval(name: str, interval: Interval) -> Interval:
-    """Return bounds that make sense; refuse others."""
-    low, high = interval
-    if not 0 < low < high < np.inf:
-        raise OptionError(f"{name} cannot be ({low}, {high}): give two positive numbers, the lower first")
-    return interval

@@ -26,8 +26,10 @@ import numpy as np
 from kerncause.data import Dataset, Points
 from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
 from kerncause.regression import KernelResponse
-from kerncause.scores.kernel import Bandwidths, KernelScore, ResponseModel, check_interval
+from kerncause.scores.kernel import Bandwidths, KernelScore
 from kerncause.scores.optimise import Interval
+from kerncause.scores.parameters import check_interval
+from kerncause.scores.response_model import ResponseModel
 
 
 class LearnedKernelScore(KernelScore):

@@ -23,8 +23,9 @@ from typing import Any, ClassVar
 from kerncause.data import Dataset, Points
 from kerncause.kernels import median_heuristic
 from kerncause.regression import CentredKernelResponse, KernelResponse
-from kerncause.scores.kernel import KernelScore, NoTerm, ResponseModel
+from kerncause.scores.kernel import KernelScore
 from kerncause.scores.optimise import Interval
+from kerncause.scores.response_model import NoTerm, ResponseModel
 
 # Of r; the trace of the centred kernel bounds a from above by 1 and the noise keeps it from 0.
 AMPLITUDE_BOUNDS: Interval = (1e-4, 1e2)

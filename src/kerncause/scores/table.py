@@ -1,38 +1,17 @@
-"""What every score of a table has in common: its variables, its rows with gaps, its options."""
+"""What every score of a table has in common: which rows it uses, and how parents are named."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
-from typing import Any, Self
+from collections.abc import Collection
+from typing import Self
 
-from kerncause.data import Dataset
+from kerncause.data import Dataset, OfTable
 from kerncause.errors import OptionError
 from kerncause.scores.base import LocalFit
 from kerncause.text import quoted
 
 
-class TableScore(ABC):
-    """A score of a Dataset.
-
-    Args:
-        data: the table.
-        options: the settings of the score, as keyword arguments of its class.
-    """
-
-    def __init__(self, data: Dataset, **options: Any) -> None:
-        if not isinstance(data, Dataset):
-            raise OptionError(f"data is a {type(data).__name__}: make a Dataset of it, with Dataset.from_frame")
-        self.data = data
-        self._options: dict[str, Any] = options
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """The settings of this score, as keyword arguments."""
-        return dict(self._options)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables' names, in the order by which a search breaks ties."""
-        return self.data.canonical
+class TableScore(OfTable, ABC):
+    """A score of a Dataset."""
 
     @property
     def incomplete(self) -> frozenset[str]:
@@ -50,11 +29,6 @@ class TableScore(ABC):
     def local_score(self, target: str, parents: Collection[str] = ()) -> float:
         """Return the score of one variable with a set of parents."""
         return self.fit(target, parents).value
-
-    @property
-    def _table(self) -> Dataset:
-        """The table with equal rows counted once where that is much shorter."""
-        return self.data.compact
 
     def _rows_for(
         self, target: str, parents: Collection[str], table: Dataset | None = None
