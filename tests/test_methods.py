@@ -1,6 +1,7 @@
 """Every way of discovery through the front door and the command line."""
 
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -158,6 +159,21 @@ def test_a_table_can_be_drawn_learned_and_compared(tmp_path):
     assert 0 <= figures["skeleton"]["f1"] <= 1
     same = json.loads(run("compare", truth, truth, "--json").output)
     assert (same["shd"], same["sid_upper"], same["skeleton"]["f1"]) == (0, 0, 1.0)
+
+
+@pytest.mark.parametrize("kind", ["multidimensional", "discrete"])
+def test_the_command_that_reads_a_drawn_table_is_printed(tmp_path, kind):
+    asked = ["--kind", kind, "--variables", 3, "--rows", 60, "--seed", 5]
+    if kind == "discrete":
+        asked += ["--levels", 20]
+    drawn = run("simulate", "--out", tmp_path / "drawn", *asked)
+    assert drawn.exit_code == 0, drawn.output
+    command = shlex.split(drawn.output.split("Learn a graph from it:")[1].strip())
+    assert command[:2] == ["kerncause", "discover"]
+    learned = run(*command[1:-1], tmp_path / "result", "--score", "bic", "--workers", 1, "--quiet")
+    assert learned.exit_code == 0, learned.output
+    compared = run("compare", tmp_path / "drawn" / "truth.json", tmp_path / "result")
+    assert compared.exit_code == 0, compared.output
 
 
 def test_graphs_over_other_nodes_cannot_be_compared(tmp_path):

@@ -1,5 +1,6 @@
 """What a person sees: tables, progress, results and errors."""
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -177,6 +178,8 @@ class Screen:
             style="bold",
         )
         self._out.print(Text(f"The table and the truth are in {printable(out, 200)}"))
+        command = ["kerncause", "discover", printable(out / "data.csv", 200), *_as_drawn(drawn)]
+        self._out.print(Text(f"Learn a graph from it:  {shlex.join(command)} --out result"))
 
     def comparison(self, found: GraphComparison) -> None:
         """Show how near two graphs are."""
@@ -199,6 +202,17 @@ class Screen:
             ("SID", sid),
         ):
             self._out.print(f"  {name:<34}{value}")
+
+
+def _as_drawn(drawn: Simulation) -> list[str]:
+    """Return the options that make of the file the variables that were drawn."""
+    groups, kinds = drawn.groups, drawn.kinds
+    inferred = {v.columns[0]: v.kind.value for v in Dataset.from_frame(drawn.frame).variables}
+    told = {column: kind for column, kind in kinds.items() if inferred[column] != kind}
+    return [
+        *(word for name, columns in groups.items() for word in ("--group", f"{name}={','.join(columns)}")),
+        *(word for column, kind in told.items() for word in ("--kind", f"{column}={kind}")),
+    ]
 
 
 def _range(low: int, high: int | None) -> str:
