@@ -43,6 +43,9 @@ EXACT_UP_TO = 5000
 # the features of all rows.
 MOST_OPERATIONS = 7e9
 MOST_OPERATIONS_ONCE = 6e10
+# However many rows there are, so many pivots are allowed: with fewer an ascent ends somewhere else.
+FEWEST_PIVOTS = 100
+FEWEST_PIVOTS_ONCE = 200
 # With a larger tolerance than this an evaluation may take less, down to an eighth.
 USUAL_TOLERANCE = 0.01
 ROUGHEST = 8.0
@@ -210,7 +213,7 @@ class LowRankEngine:
     def _most_pivots(self) -> int:
         """How many pivots a factor may have in an evaluation: the rougher the answer, the less it may cost."""
         roughness = min(max(self.tolerance / USUAL_TOLERANCE, 1.0), ROUGHEST)
-        return most_pivots(self.n, len(self.response.points), MOST_OPERATIONS / roughness)
+        return most_pivots(self.n, len(self.response.points), MOST_OPERATIONS / roughness, FEWEST_PIVOTS)
 
     def _bases(self, parameters: Parameters, jitter: float = JITTER) -> tuple[ProjectedResponse, Basis]:
         at = parameters.response_bandwidth
@@ -276,7 +279,7 @@ class LowRankEngine:
         The estimate is L with all the pivots, which lies in that interval up to rounding.
         """
         n, q, N = self.n, self.problem.outputs, len(self.parents.points)
-        most = most_pivots(n, N, MOST_OPERATIONS_ONCE)
+        most = most_pivots(n, N, MOST_OPERATIONS_ONCE, FEWEST_PIVOTS_ONCE)
         can_be_exact = self._can_be_exact
         if n <= EXACT_UP_TO:  # with more pivots than this one Cholesky factor of K_t costs less
             most = min(most, int(n * math.sqrt((n / 3.0 + 300.0) / (COST_OF_BOUND * N))))
@@ -359,11 +362,12 @@ def _grams(chunks: Iterator[Chunk]) -> tuple[Floats, Floats, Floats]:
     return total
 
 
-def most_pivots(n: int, distinct_rows: int, operations: float) -> int:
+def most_pivots(n: int, distinct_rows: int, operations: float, fewest: int) -> int:
     """Return how many pivots a factor may have."""
     if n <= EXACT_UP_TO:
         return max(distinct_rows // 3, 2)
-    return max(min(distinct_rows // 3, int((operations / (5.0 * distinct_rows)) ** 0.5)), 2)
+    affordable = max(int((operations / (5.0 * distinct_rows)) ** 0.5), fewest)
+    return max(min(distinct_rows // 3, affordable), 2)
 
 
 def _lack_of_parents(parameters: Parameters, tolerance: float) -> float:
