@@ -114,6 +114,15 @@ def calibration() -> float:
     return best_seconds(lambda: [np.exp(a) for _ in range(1000)])
 
 
+def stolen() -> tuple[int, int]:
+    """Return the time the cores were not given although they had work, and all their time, since the start (Linux)."""
+    first = Path("/proc/stat")
+    if not first.exists():
+        return 0, 0
+    times = [int(word) for word in first.read_text().splitlines()[0].split()[1:9]]
+    return times[7], sum(times)
+
+
 def run(names: list[str], benchmarks: list[Benchmark]) -> None:
     """Run benchmarks, print each row as it comes, and write the table, after each benchmark, if all are to run."""
     by_name = {function.__name__.replace("_", "-"): function for function in benchmarks}
@@ -123,22 +132,27 @@ def run(names: list[str], benchmarks: list[Benchmark]) -> None:
     print(*HEAD, sep="\n")
     lines: list[str] = []
     left = list(names or by_name)
+    paces, before = [calibration()], stolen()
     while left:
         for row in by_name[left.pop(0)]():
             lines.append(row.line())
             print(row.line(), flush=True)
+        paces.append(calibration())
         if not names:
-            RESULTS.write_text(_page(lines, left))
+            lost, time_of_all = (after - then for after, then in zip(stolen(), before, strict=True))
+            RESULTS.write_text(_page(lines, left, paces, lost / max(time_of_all, 1)))
     if not names:
         print(f"\nwritten to {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS}")
 
 
-def _page(lines: list[str], left: list[str]) -> str:
-    """Return the table, and what it lacks if the run is stopped now."""
+def _page(lines: list[str], left: list[str], paces: list[float], lost: float) -> str:
+    """Return the table, how quiet the machine was, and what the table lacks if the run is stopped now."""
     today = datetime.datetime.now(tz=datetime.UTC).date()
+    quickest, slowest = min(paces) * 1e3, max(paces) * 1e3
     told = [
         f"Written by `make bench` on {today}. {machine()}.",
-        f"A fixed workload of 1,000 small exponentials took {calibration() * 1e3:.2f} ms.",
+        f"Between the benchmarks a fixed workload of 1,000 small exponentials took {quickest:.2f} to {slowest:.2f} ms; "
+        f"others on the same host took {lost:.0%} of the cores' time.",
     ]
     if left:
         told.append(f"The run was stopped before {', '.join(left)}.")
