@@ -25,8 +25,7 @@ from kerncause.result import Result
 from kerncause.scores import LearnedKernelScore, LocalFit, LocalScore, ScoreParameters, make_score
 from kerncause.search import ges, pc
 from kerncause.simulate import Simulation, simulate
-
-__version__ = "0.1.0"
+from kerncause.version import __version__
 
 __all__ = [
     "CPDAG",

@@ -16,6 +16,8 @@ import pickle
 import signal
 import sys
 import tempfile
+import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
@@ -40,6 +42,9 @@ TASKS_PER_WORKER = 8
 TASKS_OF_UNKNOWN_WORKERS = 64
 ALIGNMENT = 64
 DEATHS_TO_SURVIVE = 1
+START_METHOD = "fork" if sys.platform == "linux" else "spawn"
+# How long a worker may go on after the process that started it is gone.
+ORPHAN_SECONDS = 1.0
 
 
 def worker_count(workers: int | None) -> int:
@@ -178,12 +183,8 @@ class _Processes(_Crew):
 
     def __init__(self, count: int) -> None:
         self._count, self._deaths = count, 0
-        self._method = "fork" if sys.platform == "linux" else "spawn"
-        self.tasks, self.need_a_file = count * TASKS_PER_WORKER, self._method != "fork"
-        self._pool = self._started()
-
-    def _started(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(self._count, multiprocessing.get_context(self._method), initializer=_start)
+        self.tasks, self.need_a_file = count * TASKS_PER_WORKER, START_METHOD != "fork"
+        self._pool = started_pool(count)
 
     def submit(self, trade: _Trade, path: Path, queries: Sequence[Any]) -> "Future[list[Any]]":
         return self._pool.submit(_answers, _TRADES.index(trade), path, queries)
@@ -193,15 +194,24 @@ class _Processes(_Crew):
         if self._deaths > DEATHS_TO_SURVIVE:
             return False
         self.leave()
-        self._pool = self._started()
+        self._pool = started_pool(self._count)
         return True
 
     def leave(self) -> None:
-        # Shutting a pool down waits for the tasks under way, which can take minutes: end its processes first.
-        processes = list((getattr(self._pool, "_processes", None) or {}).values())
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
+        end_pool(self._pool)
+
+
+def started_pool(count: int) -> ProcessPoolExecutor:
+    """Return a pool of processes that run linear algebra on one thread each and do not outlive this one."""
+    return ProcessPoolExecutor(count, multiprocessing.get_context(START_METHOD), initializer=_start)
+
+
+def end_pool(pool: ProcessPoolExecutor) -> None:
+    """End the processes of a pool, whatever they are at: shutting it down would wait for minutes."""
+    processes = list((getattr(pool, "_processes", None) or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
 
 
 def _spread(trade: _Trade, crew: _Crew, path: Path, queries: Sequence[Any]) -> Generator[tuple[Any, Any]]:
@@ -243,6 +253,14 @@ def _start() -> None:
     """Prepare one worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends the workers
     threadpool_limits(1)
+    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _leave_with(parent: int) -> None:
+    """End this process soon after its parent was killed, which could not tell it any more."""
+    while os.getppid() == parent:
+        time.sleep(ORPHAN_SECONDS)
+    os._exit(1)
 
 
 def _answers(trade: int, path: Path, queries: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,92 @@
+"""What a person sees of experiments."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from kerncause.cli.screen import REFRESH_SECONDS, Screen
+from kerncause.experiments import SCALES, Experiment, Progress, Row
+from kerncause.text import counted, printable
+
+# Where there is no terminal, a line this often.
+LOG_SECONDS = 60.0
+MOST_ERRORS = 5
+
+
+class ExperimentScreen(Screen):
+    """Shows experiments."""
+
+    def experiments(self, rows: Mapping[Experiment, Mapping[str, int]], out: Path) -> None:
+        """List experiments with the cells that have a row, of all, at each scale."""
+        grid = Table(box=None, padding=(0, 2), header_style="dim")
+        for heading in ("experiment", "what it shows", *SCALES):
+            grid.add_column(heading, justify="right" if heading in SCALES else "left")
+        for experiment, counts in rows.items():
+            done = [f"{counts[scale]:,} of {len(experiment.cells(scale)):,}" for scale in SCALES]
+            grid.add_row(experiment.name, Text(experiment.title), *done)
+        self._out.print(grid)
+        self._out.print(Text(f"\nCounted are the results in {printable(out, 200)}"))
+
+    @contextmanager
+    def experiment_progress(self) -> Iterator[Callable[[Progress], None] | None]:
+        """Give a watcher that keeps one line up to date on a terminal, and prints one now and then elsewhere."""
+        if self._quiet:
+            yield None
+            return
+        shown = -LOG_SECONDS
+        if not self._err.is_terminal:
+
+            def log(progress: Progress) -> None:
+                nonlocal shown
+                if time.monotonic() - shown > LOG_SECONDS or progress.done == progress.total:
+                    shown = time.monotonic()
+                    self._err.print(Text(_line(progress)))
+
+            yield log
+            return
+        with Live(console=self._err, auto_refresh=False, transient=True) as live:
+
+            def watch(progress: Progress) -> None:
+                nonlocal shown
+                if time.monotonic() - shown > REFRESH_SECONDS:
+                    shown = time.monotonic()
+                    live.update(Text(_line(progress), style="dim"), refresh=True)
+
+            yield watch
+
+    def experiment(self, experiment: Experiment, rows: Sequence[Row], path: Path) -> None:
+        """Say what there is now, what it took, and what failed."""
+        effort = sum(row.seconds for row in rows)
+        self._out.print(Text(f"{experiment.name}: {counted(len(rows), 'row')}, {_duration(effort)} on one core"))
+        failures = Counter(f"{row.cell.method}: {row.error}" for row in rows if row.error is not None)
+        for failure, count in failures.most_common(MOST_ERRORS):
+            self.note(f"{count} failed, {failure}")
+        self._out.print(Text(f"The results are in {printable(path, 200)}"))
+
+    def figure(self, paths: Sequence[Path]) -> None:
+        """Say where a figure is."""
+        self._out.print(Text(f"The figure is in {', '.join(printable(path, 200) for path in paths)}"))
+
+    def note(self, sentence: str) -> None:
+        """Show something to be known."""
+        self._out.print(Text.assemble(("note: ", "yellow"), sentence))
+
+
+def _line(progress: Progress) -> str:
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    left = "" if progress.seconds_left is None else f"   about {_duration(progress.seconds_left)} left"
+    return f"{progress.done:,} of {progress.total:,} cells{failed}{left}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -1,0 +1,26 @@
+"""Every figure of the paper: frozen specs, a runner that can be killed and goes on, and the plots."""
+
+from kerncause.experiments.base import SCALES, Cell, Experiment, Row, Scale, frame_of
+from kerncause.experiments.claims import Claim, answered, as_markdown
+from kerncause.experiments.plot import plot
+from kerncause.experiments.registry import EXPERIMENTS, find_experiment
+from kerncause.experiments.run import DIRECTORY, Progress, rows_of, run
+
+__all__ = [
+    "DIRECTORY",
+    "EXPERIMENTS",
+    "SCALES",
+    "Cell",
+    "Claim",
+    "Experiment",
+    "Progress",
+    "Row",
+    "Scale",
+    "answered",
+    "as_markdown",
+    "find_experiment",
+    "frame_of",
+    "plot",
+    "rows_of",
+    "run",
+]

@@ -1,0 +1,141 @@
+"""How figures look: one colour and marker for each method throughout, means with bands of one standard error."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from kerncause.errors import OptionError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# After Okabe and Ito: told apart by colour-blind readers; the markers differ as well.
+STYLES: Mapping[str, tuple[str, str, str]] = {
+    "learned": ("#D55E00", "o", "learned"),
+    "marginal": ("#0072B2", "s", "Marg"),
+    "cv": ("#009E73", "^", "CV"),
+    "gp": ("#CC79A7", "D", "GP"),
+    "pc-kci": ("#4D4D4D", "v", "PC-KCI"),
+    "median": ("#0072B2", "s", "median heuristic"),
+    "without J": ("#4D4D4D", "X", "trainable, no Jacobian"),
+    "learned, per parent": ("#E69F00", "P", "learned, per parent"),
+    "learned, our defaults": ("#56B4E9", "X", "learned, our defaults"),
+    "notears": ("#0072B2", "s", "NOTEARS"),
+    "notears-mlp": ("#56B4E9", "^", "NOTEARS-MLP"),
+    "dag-gnn": ("#009E73", "D", "DAG-GNN"),
+    "dibs": ("#4D4D4D", "v", "DiBS"),
+    "learned, dense": ("#D55E00", "o", "learned, dense engine"),
+    "marginal, dense": ("#0072B2", "s", "Marg, dense engine"),
+}
+# What one entry of a legend takes.
+LEGEND_INCHES = 1.2
+DASHED = ("learned, dense", "marginal, dense")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One small plot: its title, the rows it shows, what is on the axes, and what they are called."""
+
+    title: str
+    where: Mapping[str, Any]
+    x: str
+    y: str
+    x_label: str
+    y_label: str
+    log: str = ""
+
+
+def grid(frame: pd.DataFrame, panels: Sequence[Sequence[Panel]], width: float = 2.5, height: float = 2.1) -> "Figure":
+    """Return a figure with rows of panels and one legend below; panels of a row share their y axis."""
+    lines, columns = len(panels), max(map(len, panels))
+    figure = empty_figure(width * columns + 0.4, height * lines + 0.55)
+    axes = figure.subplots(lines, columns, squeeze=False)
+    handles: dict[str, Any] = {}
+    for line, row in zip(axes, panels, strict=True):
+        for axis, panel in zip(line, row, strict=False):
+            handles |= curves(axis, frame, panel)
+        for axis in line[len(row) :]:
+            axis.set_visible(False)
+        _share_y([a for a, p in zip(line, row, strict=False) if p.y == row[0].y])
+    beside = max(int(figure.get_figwidth() / LEGEND_INCHES), 1)
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(len(handles), beside))
+    return figure
+
+
+def curves(axis: "Axes", frame: pd.DataFrame, panel: Panel) -> dict[str, Any]:
+    """Draw the mean over realisations and its standard error for each method; return a handle for each name."""
+    mine = frame
+    for name, value in panel.where.items():
+        mine = mine[mine[name] == value]
+    handles = {}
+    for method, (colour, marker, label) in STYLES.items():
+        values = mine[mine["method"] == method].dropna(subset=[panel.y]) if panel.y in mine else mine.iloc[:0]
+        if values.empty:
+            continue
+        by_x = values.groupby(panel.x)[panel.y]
+        mean, error = by_x.mean(), by_x.sem().fillna(0.0)
+        style = "--" if method in DASHED else "-"
+        (line,) = axis.plot(mean.index, mean, color=colour, marker=marker, linestyle=style)
+        axis.fill_between(mean.index, mean - error, mean + error, color=colour, alpha=0.18, linewidth=0)
+        handles[label] = line
+    axis.set_title(panel.title)
+    axis.set_xlabel(panel.x_label)
+    axis.set_ylabel(panel.y_label)
+    for direction in panel.log:
+        getattr(axis, f"set_{direction}scale")("log")
+    ticks = sorted(mine[panel.x].unique())
+    if 1 < len(ticks) <= 8:
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.minorticks_off()
+    return handles
+
+
+def _share_y(axes: "Sequence[Axes]") -> None:
+    limits = [axis.get_ylim() for axis in axes]
+    for axis in axes:
+        axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    for axis in axes[1:]:
+        axis.set_ylabel("")
+        axis.tick_params(labelleft=False)
+
+
+def empty_figure(width: float, height: float) -> "Figure":
+    """Return a figure of so many inches that no window knows of."""
+    figure: Figure = _matplotlib("figure").Figure(figsize=(width, height), layout="constrained")
+    return figure
+
+
+@contextmanager
+def looks() -> Iterator[None]:
+    """Give figures the look of these pages, and nobody else's."""
+    with _matplotlib().rc_context(_LOOK):
+        yield
+
+
+def _matplotlib(part: str = "") -> Any:
+    try:
+        return import_module(f"matplotlib.{part}" if part else "matplotlib")
+    except ImportError:
+        raise OptionError("figures need matplotlib, which is not installed: pip install 'kerncause[plots]'") from None
+
+
+_LOOK = {
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "kerncause",
+    "figure.dpi": 110,
+}
