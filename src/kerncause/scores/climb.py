@@ -1,7 +1,7 @@
 """Where a fit begins, and on which rows it climbs.
 
-* On few rows, or where equal rows are counted (then fewer rows are no cheaper), L-BFGS-B follows every start on
-  all rows.
+* Up to `EXPLORE_ABOVE` rows, and where equal rows are counted (then fewer rows are no cheaper), L-BFGS-B follows every
+  start on all rows.
 * Otherwise the starts are followed on `EXPLORE_ROWS` evenly spaced rows, and the best places found are refined
   on all rows by a few quasi-Newton steps, with the curvature of the few rows to begin with. With very many rows
   there are levels between, because a place found on a hundred rows is a long way from the best on a million.
@@ -32,6 +32,9 @@ Floats = npt.NDArray[np.float64]
 START_SCALES = (1.0, 0.2, 0.5, 0.1, 2.0)
 DISAGREEMENT = 0.01
 EXPLORE_ROWS = 100
+# Up to here following every start on all rows costs little more, and finds what a hundred rows do not show: of 100
+# graphs at 300 rows 14 were others than without that shortcut.
+EXPLORE_ABOVE = 500
 # Without a precursor and with one bandwidth for all, or one start, exploring means following it almost to the end.
 SAMPLE_ROWS = 1000
 SAMPLE_ABOVE = 2000
@@ -124,9 +127,9 @@ def climb(task: Task, starts: int, tolerance: float, precursor: Precursor | None
         precursor: where to begin, if there is one.
         is_staged: whether fits of this kind have precursors.
     """
-    few = task.on_fewer(EXPLORE_ROWS) if is_staged else None
-    if not is_staged and task.n > SAMPLE_ABOVE:
-        few = task.on_fewer(SAMPLE_ROWS)
+    few = None
+    if task.n > (EXPLORE_ABOVE if is_staged else SAMPLE_ABOVE):
+        few = task.on_fewer(EXPLORE_ROWS if is_staged else SAMPLE_ROWS)
     if few is None:
         thetas = _cold(task, starts) if precursor is None else [_at(task, precursor.off), _at(task, precursor.short)]
         runs = [ascend(task.objective, theta) for theta in thetas]
