@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 HEAD = ("| what | measured | wanted | met |", "|---|---|---|---|")
+HEADING = "\n## "
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
@@ -124,36 +125,43 @@ def stolen() -> tuple[int, int]:
 
 
 def run(names: list[str], benchmarks: list[Benchmark]) -> None:
-    """Run benchmarks, print each row as it comes, and write the table, after each benchmark, if all are to run."""
+    """Run benchmarks, print each row as it comes, and put the table of each into the page when it is done."""
     by_name = {function.__name__.replace("_", "-"): function for function in benchmarks}
     unknown = sorted(set(names) - set(by_name))
     if unknown:
         raise SystemExit(f"there is no benchmark {', '.join(unknown)}: the choices are {', '.join(by_name)}")
     print(*HEAD, sep="\n")
-    lines: list[str] = []
-    left = list(names or by_name)
-    paces, before = [calibration()], stolen()
-    while left:
-        for row in by_name[left.pop(0)]():
+    for name in names or by_name:
+        lines, pace, before = [], calibration(), stolen()
+        for row in by_name[name]():
             lines.append(row.line())
             print(row.line(), flush=True)
-        paces.append(calibration())
-        if not names:
-            lost, time_of_all = (after - then for after, then in zip(stolen(), before, strict=True))
-            RESULTS.write_text(_page(lines, left, paces, lost / max(time_of_all, 1)))
-    if not names:
-        print(f"\nwritten to {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS}")
+        lost, time_of_all = (after - then for after, then in zip(stolen(), before, strict=True))
+        quiet = _quiet(pace, calibration(), lost / max(time_of_all, 1))
+        known = _sections(RESULTS.read_text()) if RESULTS.exists() else {}
+        known[name] = "\n".join([quiet, "", *HEAD, *lines])
+        RESULTS.write_text(_page({name: known[name] for name in by_name if name in known}))
+    print(f"\nwritten to {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS}")
 
 
-def _page(lines: list[str], left: list[str], paces: list[float], lost: float) -> str:
-    """Return the table, how quiet the machine was, and what the table lacks if the run is stopped now."""
+def _quiet(before: float, after: float, lost: float) -> str:
+    """Say when and on what a benchmark ran, and how quiet it was there."""
     today = datetime.datetime.now(tz=datetime.UTC).date()
-    quickest, slowest = min(paces) * 1e3, max(paces) * 1e3
-    told = [
-        f"Written by `make bench` on {today}. {machine()}.",
-        f"Between the benchmarks a fixed workload of 1,000 small exponentials took {quickest:.2f} to {slowest:.2f} ms; "
-        f"others on the same host took {lost:.0%} of the cores' time.",
-    ]
-    if left:
-        told.append(f"The run was stopped before {', '.join(left)}.")
-    return "\n".join(["# Benchmark results", "", *told, "", *HEAD, *lines, ""])
+    return (
+        f"{today}, {machine()}. A fixed workload of 1,000 small exponentials took {before * 1e3:.2f} ms before and "
+        f"{after * 1e3:.2f} ms after; others on the host took {lost:.0%} of the cores' time."
+    )
+
+
+def _sections(page: str) -> dict[str, str]:
+    """Return the parts of a page by their headings."""
+    parts = (part.partition("\n") for part in page.split(HEADING)[1:])
+    return {name.strip(): text.strip() for name, _, text in parts}
+
+
+def _page(sections: dict[str, str]) -> str:
+    """Return a page with a part for each benchmark."""
+    told = "Written by `make bench`, or, one part at a time, by `python -m benchmarks NAME`."
+    return (
+        "\n\n".join(["# Benchmark results", told, *(f"## {name}\n\n{text}" for name, text in sections.items())]) + "\n"
+    )

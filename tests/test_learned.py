@@ -377,12 +377,12 @@ def test_what_few_rows_show_is_what_all_rows_have(seed, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_on_few_rows_there_is_no_shortcut(seed):
-    """Both follow the same starts; between the two tops of seed 3 rounding decides."""
+    """Both follow the same starts, so the projected one ends as high; between the tops of seed 3 rounding decides."""
     data = nonlinear(260, seed)
     slow, fast = LearnedKernelScore(data, engine="dense"), LearnedKernelScore(data, engine="lowrank")
     for parents in (["x2"], ["x2", "x3"], ["x2", "x3", "x4"]):
-        allowed = 0.2 if (seed, len(parents)) == (3, 2) else 0.011
-        assert fast.fit("x1", parents).value == pytest.approx(slow.fit("x1", parents).value, abs=allowed)
+        reference, fit = slow.fit("x1", parents), fast.fit("x1", parents)
+        assert fit.value >= reference.value - (0.2 if (seed, len(parents)) == (3, 2) else 0.011)
 
 
 def test_very_many_rows_are_climbed_in_levels():
