@@ -12,13 +12,16 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import linregress
 from typer.testing import CliRunner
 
 from kerncause import DataError, OptionError, networks
 from kerncause.cli import app
 from kerncause.experiments import EXPERIMENTS, SCALES, Cell, Experiment, Progress, Row, plot, run
 from kerncause.experiments import registry as registry_module
+from kerncause.experiments.claims import Number, answered, paired, slope, written_into
 from kerncause.experiments.methods import METHODS
 from kerncause.experiments.run import measured, seconds_left
 from kerncause.experiments.specs import fig1, fig4_convergence
@@ -80,7 +83,7 @@ def test_smoke_runs_and_draws(tmp_path):
     assert command("experiment", "plot", "fig4-convergence", "--scale", "smoke", "--out", tmp_path).exit_code == 0
     assert (tmp_path / "fig4-convergence.svg").read_bytes() == first
     listed = command("experiment", "list", "--out", tmp_path).output
-    assert "8 of 8" in listed
+    assert "0/200" in listed
 
 
 @pytest.mark.parametrize("name", ["fig1", "fig4-time", "consistency", "bandwidths"])
@@ -405,3 +408,62 @@ class TestAdam:
             [1.0, 0.5, 0.0],
             [0.0, 0.0, 0.0],
         ]
+
+
+class TestClaims:
+    def test_nothing_is_claimed_without_results(self, tmp_path):
+        claims = answered(tmp_path)
+        assert [claim.number for claim in claims] == list(range(1, 10))
+        assert {s.verdict for claim in claims for s in claim.statements} == {"no results"}
+
+    def test_a_slope_is_that_of_least_squares(self):
+        rng = np.random.default_rng(0)
+        x = np.repeat([0.2, 0.4, 0.6, 0.8], 5)
+        y = 0.3 * x + 0.1 * rng.normal(size=20)
+        index = pd.MultiIndex.from_arrays([x, range(20)], names=["density", "seed"])
+        found, expected = slope(pd.Series(y, index=index), "density"), linregress(x, y)
+        assert (found.mean, found.error) == pytest.approx((expected.slope, expected.stderr))
+
+    def test_methods_are_compared_on_the_same_tables(self):
+        frame = pd.DataFrame(
+            {"method": ["a", "b", "a", "b", "a"], "seed": [0, 0, 1, 1, 2], "f": [1.0, 0.5, 3.0, 2.0, 9]}
+        )
+        assert paired(frame, "f", "a", "b", ["seed"]).tolist() == [0.5, 1.0]
+
+    def test_a_verdict_needs_two_standard_errors(self):
+        assert Number.of([1.0, 1.1, 0.9]).sign == 1
+        assert Number.of([-1.0, -1.1, -0.9]).sign == -1
+        assert Number.of([1.0, -1.0, 0.5]).sign == 0
+        assert Number.of([2.0]).sign == 0  # one realisation has no error to compare with
+        assert str(Number.of([1.0, 2.0])) == "+1.500 ± 0.500"
+
+    def test_numbers_come_from_the_rows(self, tmp_path):
+        values = {"median": [0.006, 0.007, 0.0062], "learned": [0.004, 0.0045, 0.0041], "without J": [0.001] * 3}
+        with appending(EXPERIMENTS["fig1"], tmp_path, resume=False) as file:
+            for method, each in values.items():
+                for seed, value in enumerate(each):
+                    for reading in ("variance", "deviation"):
+                        cell = Cell.of(method, seed, rows=500, reading=reading)
+                        spread = {"without J": 0.01}.get(method, 0.2) + 0.001 * seed * (method == "learned")
+                        file.add(Row(cell, {"hsic": value, "spread": spread}, 1.0))
+        claim = answered(tmp_path)[8]
+        assert {s.verdict for s in claim.statements} == {"holds"}
+        gaps = np.subtract(values["median"], values["learned"])
+        assert claim.statements[0].number == f"{gaps.mean():+.4f} ± {gaps.std(ddof=1) / 3**0.5:.4f} (3)"
+        assert "means 0.0064 and 0.0042" in claim.statements[0].says
+
+    def test_tables_are_put_into_a_page_once(self, tmp_path):
+        page = "before\n<!-- claim 9 -->\nold\n<!-- end -->\nafter <!-- end -->\n"
+        once = written_into(page, answered(tmp_path))
+        assert once.startswith("before\n<!-- claim 9 -->\n\n**9. The median")
+        assert once.endswith("<!-- end -->\nafter <!-- end -->\n")
+        assert "old" not in once
+        assert written_into(once, answered(tmp_path)) == once
+
+    def test_the_command_line_prints_them(self, tmp_path):
+        done = command("experiment", "claims", "--out", tmp_path)
+        assert done.exit_code == 0, done.output
+        assert "**9. The median" in done.output
+        missing = command("experiment", "claims", "--out", tmp_path, "--into", tmp_path / "none.md")
+        assert missing.exit_code == 1
+        assert "--into" in missing.output

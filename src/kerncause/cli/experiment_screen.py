@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.live import Live
@@ -19,19 +20,33 @@ LOG_SECONDS = 60.0
 MOST_ERRORS = 5
 
 
+@dataclass(frozen=True)
+class Standing:
+    """How far an experiment is: rows at each scale, seconds spent on those of `full`, and what all of it takes."""
+
+    experiment: Experiment
+    rows: Mapping[str, int]
+    spent: float
+    full_seconds: float | None
+
+
 class ExperimentScreen(Screen):
     """Shows experiments."""
 
-    def experiments(self, rows: Mapping[Experiment, Mapping[str, int]], out: Path) -> None:
-        """List experiments with the cells that have a row, of all, at each scale."""
+    def experiments(self, standings: Sequence[Standing], out: Path) -> None:
+        """List experiments with the cells that have a row, of all, at each scale, and what they cost on one core."""
         grid = Table(box=None, padding=(0, 2), header_style="dim")
-        for heading in ("experiment", "what it shows", *SCALES):
-            grid.add_column(heading, justify="right" if heading in SCALES else "left")
-        for experiment, counts in rows.items():
-            done = [f"{counts[scale]:,} of {len(experiment.cells(scale)):,}" for scale in SCALES]
-            grid.add_row(experiment.name, Text(experiment.title), *done)
+        grid.add_column("experiment")
+        for heading in ("small", "full", "took", "full takes"):
+            grid.add_column(heading, justify="right", no_wrap=True)
+        for standing in standings:
+            experiment = standing.experiment
+            name = Text.assemble((experiment.name, "bold"), f"\n{experiment.title}")
+            done = [f"{standing.rows[scale]:,}/{len(experiment.cells(scale)):,}" for scale in SCALES[1:]]
+            whole = "" if standing.full_seconds is None else _duration(standing.full_seconds)
+            grid.add_row(name, *done, _duration(standing.spent) if standing.spent else "", whole)
         self._out.print(grid)
-        self._out.print(Text(f"\nCounted are the results in {printable(out, 200)}"))
+        self._out.print(Text(f"\nCounted are the results in {printable(out, 200)}; times are of one core"))
 
     @contextmanager
     def experiment_progress(self) -> Iterator[Callable[[Progress], None] | None]:

@@ -6,14 +6,27 @@ from typing import Annotated, cast
 import typer
 
 from kerncause.cli.app import app, examples
-from kerncause.cli.experiment_screen import ExperimentScreen
+from kerncause.cli.experiment_screen import ExperimentScreen, Standing
 from kerncause.cli.options import cells, pairs
 from kerncause.cli.screen import errors
 from kerncause.errors import OptionError
-from kerncause.experiments import DIRECTORY, EXPERIMENTS, SCALES, Scale, answered, as_markdown, find_experiment, rows_of
+from kerncause.experiments import (
+    DIRECTORY,
+    EXPERIMENTS,
+    SCALES,
+    Experiment,
+    Scale,
+    answered,
+    as_markdown,
+    find_experiment,
+    rows_of,
+    written_into,
+)
 from kerncause.experiments import plot as plotted
 from kerncause.experiments import run as finished
+from kerncause.experiments.run import seconds_left
 from kerncause.experiments.store import results_path
+from kerncause.text import quoted
 
 commands = typer.Typer(no_args_is_help=True, help="Redo the figures of the paper, each by one command.")
 app.add_typer(commands, name="experiment")
@@ -29,8 +42,21 @@ OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where res
 def list_experiments(out: OutOption = DIRECTORY) -> None:
     """Show every experiment and how much of it there is."""
     with errors():
-        screen = ExperimentScreen(quiet=False)
-        screen.experiments({e: {s: len(rows_of(e, s, out)) for s in SCALES} for e in EXPERIMENTS.values()}, out)
+        ExperimentScreen(quiet=False).experiments([_standing(e, out) for e in EXPERIMENTS.values()], out)
+
+
+def _standing(experiment: Experiment, out: Path) -> Standing:
+    rows = rows_of(experiment, "full", out)
+    done = {row.cell for row in rows}
+    missing = [cell for cell in experiment.cells("full") if cell not in done]
+    spent = sum(row.seconds for row in rows)
+    left = seconds_left(rows, missing, workers=1)
+    return Standing(
+        experiment,
+        {scale: len(rows_of(experiment, scale, out)) for scale in SCALES},
+        spent,
+        None if left is None else spent + left,
+    )
 
 
 @commands.command(
@@ -83,8 +109,22 @@ def plot_experiment(name: Name, scale: ScaleOption = "small", out: OutOption = D
         ExperimentScreen(quiet=False).figure(plotted(name, cast(Scale, scale), out))
 
 
-@commands.command("claims", epilog=examples("kerncause experiment claims"))
-def answer_claims(out: OutOption = DIRECTORY) -> None:
+@commands.command(
+    "claims", epilog=examples("kerncause experiment claims", "kerncause experiment claims --into docs/reproduction.md")
+)
+def answer_claims(
+    out: OutOption = DIRECTORY,
+    into: Annotated[
+        Path | None,
+        typer.Option("--into", metavar="FILE", help="Put each table between its marks in this page instead."),
+    ] = None,
+) -> None:
     """Answer the paper's nine claims by the results there are, as Markdown."""
     with errors():
-        print(as_markdown(answered(out)))
+        claims = answered(out)
+        if into is None:
+            print(*map(as_markdown, claims), sep="\n\n")
+            return
+        if not into.is_file():
+            raise OptionError(f"there is no file {quoted(into)} (--into): check the path")
+        into.write_text(written_into(into.read_text(encoding="utf-8"), claims), encoding="utf-8")

@@ -1,7 +1,7 @@
 """Every figure of the paper: frozen specs, a runner that can be killed and goes on, and the plots."""
 
 from kerncause.experiments.base import SCALES, Cell, Experiment, Row, Scale, frame_of
-from kerncause.experiments.claims import Claim, answered, as_markdown
+from kerncause.experiments.claims import Claim, answered, as_markdown, written_into
 from kerncause.experiments.plot import plot
 from kerncause.experiments.registry import EXPERIMENTS, find_experiment
 from kerncause.experiments.run import DIRECTORY, Progress, rows_of, run
@@ -23,4 +23,5 @@ __all__ = [
     "plot",
     "rows_of",
     "run",
+    "written_into",
 ]

@@ -111,7 +111,7 @@ def draw(frame: pd.DataFrame) -> "Figure":
     _scatter(axes[1], collapsed["fitted"], collapsed["feature"], "f(Y)", "$k_x$", title, "without J")
     for axis, letter, method in ((axes[2], "c", "median"), (axes[3], "d", "learned")):
         row = shown.loc[method]
-        title = f"({letter}) {STYLES[method][2]}, HSIC {row['hsic']:.4f}"
+        title = f"({letter}) {method}, HSIC {row['hsic']:.4f}"
         _scatter(axis, row["z"], row["residual"], "Z", "residual", title, method)
     _every_realisation(axes[4], frame)
     return figure
@@ -135,8 +135,8 @@ def _every_realisation(axis: "Axes", frame: pd.DataFrame) -> None:
         axis.scatter(beside, values, s=7, color=colour, alpha=0.6, linewidths=0, label=named)
         axis.hlines(values.mean(), place - 0.16, place + 0.16, color=colour)
     axis.set_xticks([i + 0.2 for i in range(len(READINGS))], [f"0.5 as\n{reading}" for reading in READINGS])
-    axis.set(ylabel="mean HSIC of residuals and Z", title="all realisations", ylim=(0, None))
-    axis.legend()
+    axis.set(ylabel="mean HSIC with Z", title="all realisations", ylim=(0, 1.25 * frame["hsic"].max()))
+    axis.legend(loc="upper center", ncols=2)
 
 
 EXPERIMENT = Experiment("fig1", "residuals by median and by learned bandwidth", 1, cells, measure, draw)
