@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from kerncause import Dataset, LearnedKernelScore, OptionError
-from kerncause.linalg import pivoted_cholesky
+from kerncause.linalg import pivoted_cholesky, pivots_of_matrix
 from kerncause.regression import Parameters, Problem, choose_engine
 from kerncause.regression.dense import DenseEngine
 from kerncause.regression.lowrank import LowRankEngine
@@ -240,6 +240,11 @@ def test_pivots_chosen_in_blocks_are_nearly_as_few(monkeypatch):
     blocks = pivoted_cholesky(np.ones(600), kernel_of(K), 1e-3, 500, weights)
     monkeypatch.setattr("kerncause.linalg.LARGEST_BLOCK", 1)
     singles = pivoted_cholesky(np.ones(600), kernel_of(K), 1e-3, 500, weights)
+    root = np.sqrt(weights)
+    written_out, V = pivots_of_matrix(K * root * root[:, None], 1e-3, 500)
+    assert written_out.rows.tolist() == singles.rows.tolist()
+    np.testing.assert_allclose(written_out.traces, singles.traces, rtol=1e-6, atol=1e-9)
+    assert np.trace(K * root * root[:, None] - V @ V.T) == pytest.approx(singles.traces[-1], abs=1e-9)
     assert len(singles.rows) > 100
     assert len(blocks.rows) <= 1.1 * len(singles.rows)
     assert len(set(blocks.rows.tolist())) == len(blocks.rows)
@@ -247,6 +252,15 @@ def test_pivots_chosen_in_blocks_are_nearly_as_few(monkeypatch):
         left = K - K[:, found.rows] @ np.linalg.solve(K[np.ix_(found.rows, found.rows)], K[found.rows])
         assert found.traces[-1] == pytest.approx(weights @ np.diag(left), abs=1e-6)
         assert found.traces[-1] <= 1e-3 < found.traces[-2]
+
+
+def test_a_matrix_gives_at_least_one_pivot_and_no_more_than_allowed():
+    K = np.exp(-0.5 * np.subtract.outer(np.arange(30.0), np.arange(30.0)) ** 2)
+    assert len(pivots_of_matrix(K.copy(), 1e9, 10)[0].rows) == 1
+    few, V = pivots_of_matrix(K.copy(), 0.0, 7)
+    assert len(few.rows) == 7
+    assert V.shape == (30, 7)
+    assert len(pivots_of_matrix(np.ones((30, 30)), 0.0, 10)[0].rows) == 1  # the rest is rounding
 
 
 def test_pivots_bring_the_trace_down():

@@ -155,6 +155,24 @@ def pivoted_cholesky(diagonal: Floats, kernel: Kernel, tolerance: float, most: i
     return Pivots(np.array(rows[:kept], dtype=np.int64), np.array(traces[: kept + 1]))
 
 
+def pivots_of_matrix(K: Floats, tolerance: float, most: int) -> tuple[Pivots, Floats]:
+    """Choose pivots of a positive semidefinite K (n, n), which is overwritten; return K ~ V V' as well, V (n, m).
+
+    LAPACK's pivoted Cholesky, strictly greedy. It stops by the largest residual, so it may go too far: the last ones
+    are left out again.
+    """
+    whole, largest = float(np.trace(K)), float(np.diagonal(K).max())
+    enough = max(min(tolerance / len(K), 0.5 * largest), SMALLEST_PIVOT)
+    lower, order, rank, _ = lapack.dpstrf(K.T, tol=enough, lower=1, overwrite_a=1)
+    V = np.tril(lower[:, :rank])
+    left = np.maximum(whole - np.cumsum(np.einsum("ij,ij->j", V, V)), 0.0)
+    kept = min(int(np.sum(left > tolerance)) + 1, most, rank)
+    rows = order[:kept].astype(np.int64) - 1
+    factor = np.empty((len(K), kept))
+    factor[order - 1] = V[:, :kept]
+    return Pivots(rows, np.concatenate([[whole], left[:kept]])), factor
+
+
 def _block(kernel: Kernel, done: Floats, residual: Floats, weights: Floats, size: int) -> tuple[Ints, Floats]:
     """Choose up to `size` pivots, and return the Cholesky factor of the residual of K among them."""
     weighted = weights * residual

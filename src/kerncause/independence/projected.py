@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import lapack
 from scipy.spatial.distance import cdist
 
-from kerncause.linalg import Cholesky, shifted
+from kerncause.linalg import Cholesky, pivots_of_matrix, shifted
 from kerncause.regression.factors import LEAST_JITTER, Inputs
 
 Floats = npt.NDArray[np.float64]
@@ -77,12 +76,7 @@ def written_out(inputs: Inputs, bandwidths: Floats, allowed: float, most: int) -
     np.exp(K, out=K)
     K *= root
     K *= root[:, None]
-    # It stops by the largest residual, so it may go too far: leave out the last columns again.
-    lower, order, rank, _ = lapack.dpstrf(K.T, tol=allowed / len(K), lower=1, overwrite_a=1)
-    V = np.empty((len(K), rank))
-    V[order - 1] = np.tril(lower[:, :rank])
-    left = float(root @ root) - np.cumsum(np.einsum("ij,ij->j", V, V))
-    return V[:, : min(int(np.sum(left > allowed)) + 1, most)]
+    return pivots_of_matrix(K, allowed, most)[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from kerncause.errors import ComputationError
-from kerncause.linalg import Cholesky, Pivots, pivoted_cholesky, shifted
+from kerncause.linalg import Cholesky, Pivots, pivoted_cholesky, pivots_of_matrix, shifted
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -40,6 +40,9 @@ CHECK_ROWS = 20_000
 WORTHWHILE = 1.02
 # Pivots chosen on some rows are held to a little more, for the rows they were not chosen on.
 SELECTION_MARGIN = 0.7
+
+# Of so few rows the kernel is written out: choosing pivots is then several times faster.
+WRITTEN_OUT = 400
 
 # Rows are worked through in pieces that fit a cache.
 CHUNK_ROWS = 4096
@@ -181,6 +184,11 @@ class Inputs:
     def _pivots_among(self, rows: Ints, weights: Floats, bandwidths: Floats, tolerance: float, most: int) -> Pivots:
         """Choose pivots among some rows that stand for all."""
         scaled = self.scaled(bandwidths, self.points[rows])
+        if len(rows) <= WRITTEN_OUT:
+            K = np.exp(-0.5 * cdist(scaled, scaled, "sqeuclidean"))
+            root = np.sqrt(weights)
+            found, _ = pivots_of_matrix(K * root * root[:, None], tolerance, most)
+            return Pivots(rows[found.rows], found.traces)
 
         def kernel(left: Ints | None, right: Ints) -> Floats:
             distances: Floats = cdist(scaled if left is None else scaled[left], scaled[right], "sqeuclidean")
