@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 import kerncause
+from kerncause.baselines import BASELINES
+from kerncause.independence import TESTS
+from kerncause.scores import SCORES
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "kerncause"
@@ -114,3 +117,21 @@ def test_links_in_the_documents_lead_somewhere():
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", path.read_text()):
             if "://" not in target:
                 assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_table_of_methods_is_the_measured_one():
+    measured = (ROOT / "benchmarks" / "METHODS.md").read_text().splitlines()
+    shown = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `--")]
+    assert len(shown) == len(SCORES) + len(TESTS) + len(BASELINES)
+    assert shown == [line for line in measured if line.startswith("| `--")]
+
+
+def test_the_seconds_of_the_networks_are_the_measured_ones():
+    page = (ROOT / "benchmarks" / "RESULTS.md").read_text()
+    lines = [line for line in (ROOT / "README.md").read_text().splitlines() if re.match(r"\| (SACHS|CHILD), \d", line)]
+    assert len(lines) == 2
+    for line in lines:
+        name, f1, seconds = (cell.strip() for cell in line.strip("|").split("|"))
+        network = name.split(",")[0]
+        assert f"| {network} n=2000, whole graph, 5 seeds: skeleton F1 | {f1} |" in page
+        assert f"| {network} n=2000, whole graph, 5 seeds: one core | {seconds} s mean" in page
