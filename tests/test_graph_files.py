@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import string
 import sys
@@ -639,3 +640,24 @@ def test_without_causal_learn_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "causallearn", None)
     with pytest.raises(OptionError, match=r"pip install 'kerncause\[baselines\]'"):
         to_causal_learn(DAG("ab"))
+
+
+def test_graphml_with_an_edge_to_no_node_is_refused(tmp_path):
+    path = tmp_path / "graph.graphml"
+    path.write_text(
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed">'
+        '<node id="a"/><edge source="a" target="b"/></graph></graphml>'
+    )
+    with pytest.raises(GraphError, match="an edge leads to 'b', which is no node"):
+        read_graph(path)
+    path.write_text("<x/>")
+    with pytest.raises(GraphError, match="there are 0 graphs in it: give one"):
+        read_graph(path)
+
+
+def test_what_is_no_ordinary_file_is_left_alone(tmp_path):
+    path = tmp_path / "pipe.dot"
+    os.mkfifo(path)
+    with pytest.raises(OptionError, match="is no ordinary file"):
+        write_graph(DAG("ab", [("a", "b")]), path)
+    assert path.is_fifo()

@@ -1,14 +1,17 @@
 """Every way of discovery through the front door and the command line."""
 
 import json
+import os
 import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from kerncause import CPDAG, Dataset, OptionError, discover, make_test, pc, read_graph
+from kerncause import CPDAG, Dataset, OptionError, discover, make_score, make_test, pc, read_graph
 from kerncause.cli import app
 
 TERMINAL = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
@@ -132,7 +135,7 @@ def test_settings_by_name(table):
     assert "folds cannot be two" in done.output
     done = run("score", table, "--target", "b", "--score", "bic", "--engine", "dense")
     assert done.exit_code == 1
-    assert "the score bic does not take these options" in done.output
+    assert "the score bic has no option" in done.output
 
 
 def test_one_test_on_the_command_line(table):
@@ -193,3 +196,84 @@ def test_graphs_can_be_converted(tmp_path):
     done = run("convert", tmp_path / "nothing.csv", tmp_path / "other.dot")
     assert done.exit_code == 1
     assert not (tmp_path / "other.dot").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "name=x"], "the score learned has no option 'name'"),
+        (["--set", "data=x"], "the score learned has no option 'data'"),
+        (["--search", "pc", "--set", "name=x"], "the test kci has no option 'name'"),
+        (["--score", "bic", "--preset", "paper"], "the score bic has no option"),
+        (["--score", "bic", "--set", "penalty=abc"], "the score bic cannot take 'penalty=abc'"),
+        (["--set", "noise_bounds=abc"], "noise_bounds cannot be 'abc'"),
+        (["--set", "starts=true"], "starts cannot be True"),
+        (["--set", "tie_weight=maybe"], "tie_weight cannot be 'maybe'"),
+        (["--tolerance", "0.1", "--set", "tolerance=0.2"], "tolerance is given by --tolerance and by --set"),
+        (["--score", ""], "there is no score ''"),
+        (["--search", "pc", "--engine", "dense"], "--engine, --tolerance or --set"),
+        (["--method", "notears", "--timeout", "0"], "timeout (--timeout) cannot be"),
+    ],
+)
+def test_what_would_be_ignored_or_crash_is_refused(table, words, message):
+    done = run("discover", table, *words, "--workers", 1, "--quiet")
+    assert done.exit_code == 1, done.output
+    assert message in done.output
+    assert len(done.output.strip().splitlines()) == 1
+
+
+def test_bdeu_wants_sizes_by_name(tmp_path):
+    path = tmp_path / "discrete.csv"
+    pd.DataFrame({"a": ["x", "y"] * 20, "b": ["u", "v", "v", "u"] * 10}).to_csv(path, index=False)
+    done = run("discover", path, "--score", "bdeu", "--set", "sizes=3")
+    assert done.exit_code == 1
+    assert "sizes cannot be '3'" in done.output or "sizes cannot be 3" in done.output
+
+
+def test_objects_come_with_their_own_settings():
+    data = Dataset.from_frame(chain(60))
+    score, test = make_score("bic", data), make_test("fisher-z", data)
+    with pytest.raises(OptionError, match="score_options cannot be given with a score that is made already"):
+        discover(data, score=score, score_options={"penalty": 5})
+    with pytest.raises(OptionError, match="preset cannot be given with a score that is made already"):
+        discover(data, score=score, preset="paper")
+    with pytest.raises(OptionError, match="test_options cannot be given with a test that is made already"):
+        discover(data, search="pc", test=test, test_options={"a": 1})
+    with pytest.raises(OptionError, match="the score has no variables or no local_score"):
+        discover(data, score=test)
+    with pytest.raises(OptionError, match="the test has no variables or no test"):
+        discover(data, search="pc", test=score)
+
+
+def test_numbers_of_numpy_can_be_saved(tmp_path):
+    options = {"penalty": np.float32(1.0)}
+    result = discover(chain(60), score="bic", seed=np.int64(3), max_parents=np.int64(2), score_options=options, workers=1)
+    assert json.loads((result.save(tmp_path) / "graph.json").read_text())["settings"]["seed"] == 3
+
+
+def test_a_parent_that_can_be_switched_off_at_no_cost_is_not_added():
+    """marginal-huang never loses by a parent; what it gains by one is then below its resolution."""
+    added = 0
+    for seed in range(3):
+        frame = pd.DataFrame(np.random.default_rng(seed).normal(size=(100, 4)), columns=list("abcd"))
+        result = discover(frame, score="marginal-huang", workers=1)
+        assert all(step.gain > 0.01 for step in result.trace if step.operator == "insert")
+        added += len(result.edge_list)
+    assert added < 18  # not all
+
+
+def test_figures_are_never_cut(tmp_path):
+    names = dict(zip("abcd", ("a" * 40, "b" * 40, "界" * 25, "d" * 30), strict=True))
+    path = tmp_path / "long.csv"
+    chain().rename(columns=names).to_csv(path, index=False)
+    done = CliRunner(env={**TERMINAL, "COLUMNS": "80"}).invoke(app, ["discover", str(path), "--score", "bic"])
+    assert done.exit_code == 0, done.output
+    gains = discover(chain(), score="bic", workers=1).edges["gain"]
+    for gain in gains:
+        assert f"{gain:.1f}" in done.output or f"{gain:.2f}" in done.output
+
+
+def test_a_terminal_without_arrows_can_tell_them_from_lines(table):
+    words = [sys.executable, "-m", "kerncause.cli", "discover", table, "--score", "bic"]
+    done = subprocess.run(words, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True)
+    assert b"a -> b" in done.stdout

@@ -22,6 +22,7 @@ LAYERS = [
     "version",
     "errors",
     "text",
+    "options",
     "data",
     "linalg",
     "kernels",

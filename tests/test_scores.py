@@ -362,9 +362,9 @@ def test_a_score_refuses_what_it_cannot_take_and_names_one_that_can():
         ("cv", {"ridge": 0.0}, "ridge cannot be 0.0"),
         ("cv", {"engine": "compressed"}, "cv has no engine 'compressed'"),
         ("bic", {"penalty": -1.0}, "penalty cannot be -1.0"),
-        ("bic", {"engine": "dense"}, "the score bic does not take these options"),
+        ("bic", {"engine": "dense"}, "the score bic has no option"),
         ("bdeu", {"sample_size": 0.0}, "sample_size cannot be 0.0"),
-        ("marginal", {"response_bounds": (1.0, 2.0)}, "the score marginal does not take these options"),
+        ("marginal", {"response_bounds": (1.0, 2.0)}, "the score marginal has no option"),
         ("gp", {"noise_bounds": (2.0, 1.0)}, "noise_bounds cannot be"),
     ],
 )

@@ -43,6 +43,12 @@ PRESETS: Mapping[str, Preset] = {
     ),
 }
 
+# Where the command line calls an argument otherwise.
+OPTION_NAMES = {
+    "score_options": "--engine, --tolerance or --set",
+    "test_options": "--set",
+    "method_options": "--set",
+}
 DEFAULT_SCORE, DEFAULT_SEARCH, DEFAULT_TEST = "learned", "ges", "kci"
 
 
@@ -94,7 +100,8 @@ def discover(
         preset: `paper` for the setting of Wang et al. (2024).
         seed: recorded with the result, and used by the methods that draw random numbers.
         workers: processes to score candidates with; None means one per core. The result is the same.
-        method: `notears`, `notears-mlp`, `dag-gnn` or `dibs` instead of a search; needs the extra `baselines`.
+        method: `notears`, `notears-mlp`, `dag-gnn` or `dibs` instead of a search; needs the extra `baselines`. It runs
+            on as many threads as there are workers, one if nothing is said.
         test: the name of a test for `pc`, or a test object; `kci` if nothing is said.
         executor: any `concurrent.futures.Executor` to score candidates on instead; it is not shut down.
         kinds: see `Dataset.from_frame`, as for `groups`, `levels`, `missing`, `na_values` and `drop`.
@@ -223,19 +230,23 @@ class Plan:
             options = find_baseline(method).settled(method_options or {})
             _refuse(asked, {"method_options", "timeout"}, f"method {method}")
             return cls("method", method=method, options=options, timeout=timeout)
-        search = search or DEFAULT_SEARCH
+        search = DEFAULT_SEARCH if search is None else search
         found = find_search(search)
         if found.by == "test":
             _refuse(asked, {"search", "test", "test_options", *found.options}, f"search {search}")
-            test = test or DEFAULT_TEST
+            test = DEFAULT_TEST if test is None else test
             if isinstance(test, str):
                 find_test(test)
+            else:
+                _refuse_options_of_object("test", test_options, None)
             of_search = {**found.options, **of_search}
             return cls("test", test=test, search=search, options=test_options or {}, search_options=of_search)
         _refuse(asked, {"score", "search", "preset", "score_options", *found.options}, f"search {search}")
-        score = score or DEFAULT_SCORE
+        score = DEFAULT_SCORE if score is None else score
         if isinstance(score, str):
             find_score(score)
+        else:
+            _refuse_options_of_object("score", score_options, preset)
         chosen = _chosen(preset, dict(score_options or {}), of_search)
         of_search = {**found.options, **chosen.search}
         return cls("score", score=score, search=search, preset=preset, options=chosen.score, search_options=of_search)
@@ -260,11 +271,18 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def _refuse_options_of_object(what: str, options: Mapping[str, Any] | None, preset: str | None) -> None:
+    """Refuse settings for an object that was made with its own."""
+    for name, given in ((f"{what}_options", options), ("preset", preset)):
+        if given:
+            raise OptionError(f"{name} cannot be given with a {what} that is made already: give it when making one")
+
+
 def _refuse(asked: Mapping[str, Any], taken: Collection[str], by: str) -> None:
     """Refuse what was asked for and would be ignored."""
     for name in asked:
         if name not in taken:
-            option = f"{name} (--{name.replace('_', '-')})"
+            option = f"{name} ({OPTION_NAMES.get(name) or '--' + name.replace('_', '-')})"
             raise OptionError(f"{by} does not use {option}: leave out one of the two")
 
 
@@ -298,7 +316,7 @@ class _Run:
         chosen = (
             make_score(score, self.table, **plan.options)
             if isinstance(score, str)
-            else _of_this_table(score, self.table)
+            else _of_this_table("score", score, self.table)
         )
         options = {"score_options": dict(getattr(chosen, "options", plan.options))}
         with batches(chosen, self.workers, self.executor) as batch:
@@ -311,7 +329,9 @@ class _Run:
         """Search with a test of independence."""
         plan, test = self.plan, self.plan.test
         chosen = (
-            make_test(test, self.table, **plan.options) if isinstance(test, str) else _of_this_table(test, self.table)
+            make_test(test, self.table, **plan.options)
+            if isinstance(test, str)
+            else _of_this_table("test", test, self.table)
         )
         with batches_of_tests(chosen, self.workers, self.executor) as batch:
             counted = self.told.counting(batch)
@@ -326,7 +346,12 @@ class _Run:
         """Run a method that gives a DAG of its own."""
         plan = self.plan
         outcome = run_baseline(
-            str(plan.method), self.table, self.seed, plan.timeout or TIMEOUT, **dict[str, Any](plan.options)
+            str(plan.method),
+            self.table,
+            self.seed,
+            TIMEOUT if plan.timeout is None else plan.timeout,
+            self.workers or 1,
+            **dict[str, Any](plan.options),
         )
         names, weights = list(outcome.weights.columns), outcome.weights.to_numpy(dtype=np.float64)
 
@@ -337,13 +362,12 @@ class _Run:
         return _Found(outcome.graph, outcome.dag, edges, computed=1)
 
 
-def _of_this_table(subject: Any, table: Dataset) -> Any:
-    """Refuse a score or test object that was made for another table."""
-    if not isinstance(subject, LocalScore | IndependenceTest):
-        raise OptionError(
-            "the score has no variables or no local_score(target, parents): give a name or such an object"
-        )
-    what = "score" if isinstance(subject, LocalScore) else "test"
+def _of_this_table(what: str, subject: Any, table: Dataset) -> Any:
+    """Refuse a score or test object that is none, or was made for another table."""
+    is_one = isinstance(subject, LocalScore if what == "score" else IndependenceTest)
+    method = "local_score(target, parents)" if what == "score" else "test(x, y, given)"
+    if not is_one:
+        raise OptionError(f"the {what} has no variables or no {method}: give a name or such an object")
     if set(subject.variables) != set(table.names):
         raise OptionError(f"the {what} is for {listed(subject.variables)}, the table has {listed(table.names)}")
     other = getattr(subject, "data", table)

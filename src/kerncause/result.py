@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from kerncause.data import Dataset
@@ -200,7 +201,7 @@ class Result:
         """Write `graph.json`, `graph.dot` and `trace.jsonl`, all or none; return the directory."""
         directory = Path(directory)
         texts = (
-            json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+            json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n",
             self.to_dot(),
             "".join(json.dumps(asdict(step), ensure_ascii=False) + "\n" for step in self.trace),
         )
@@ -261,3 +262,10 @@ def writable(directory: Path) -> "Iterator[Path]":
     finally:
         if scratch is not None:
             shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _plain(value: object) -> object:
+    """Return a number of numpy's, or an array, as JSON knows it."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"a result cannot hold a {type(value).__name__}")

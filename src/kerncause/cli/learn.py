@@ -27,6 +27,7 @@ from kerncause.cli.options import (
     cells,
     given,
     read,
+    refuse_twice,
     settings,
 )
 from kerncause.cli.screen import Screen, errors
@@ -106,6 +107,7 @@ def discover(
     with errors():
         asked = given(max_parents=max_parents, turning=turning or None, alpha=alpha, max_given=max_given)
         kernel, named = given(engine=engine, tolerance=tolerance), settings(setting)
+        refuse_twice(kernel, named)
         by = Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout).by
         options: dict[str, Any] = {f"{by}_options": {**kernel, **named} if by == "score" else named}
         if by != "score" and kernel:
@@ -163,10 +165,10 @@ def score(
 ) -> None:
     """Score one variable with a set of parents: the value, the bandwidths, and what each parent gains."""
     with errors():
-        name = score or DEFAULT_SCORE
-        plan = Plan.of(
-            name, preset=preset, score_options={**given(engine=engine, tolerance=tolerance), **settings(setting)}
-        )
+        name = DEFAULT_SCORE if score is None else score
+        kernel, named = given(engine=engine, tolerance=tolerance), settings(setting)
+        refuse_twice(kernel, named)
+        plan = Plan.of(name, preset=preset, score_options={**kernel, **named})
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
         ledger = Ledger(make_score(name, table, **plan.options))
         names = frozenset(cells(parents))

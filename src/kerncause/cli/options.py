@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -148,6 +149,13 @@ def pairs(option: str, texts: list[str] | None, columns: list[str]) -> dict[str,
             raise OptionError(f"{option} speaks of {quoted(name)} twice: say it once")
         pairs[name] = value
     return pairs
+
+
+def refuse_twice(options: Mapping[str, Any], named: Mapping[str, Any]) -> None:
+    """Refuse a setting that is given by an option of its own and by --set as well."""
+    for name in options:
+        if name in named:
+            raise OptionError(f"{name} is given by --{name} and by --set: say it once")
 
 
 def _owner(text: str, columns: list[str]) -> str | None:

@@ -228,9 +228,9 @@ def _progress_line(status: Status) -> str:
 
 def _edge_table(result: Result) -> Table:
     grid = Table(box=None, padding=(0, 2), header_style="dim")
-    grid.add_column("edge", no_wrap=True)
+    grid.add_column("edge", overflow="fold")
     for figure in result.way.figures:
-        grid.add_column(figure.replace("_", "-"), justify="right")
+        grid.add_column(figure.replace("_", "-"), justify="right", no_wrap=True)
     for edge in result.strongest_first():
         line = f"{printable(edge.source, 30)} {'→' if edge.directed else '—'} {printable(edge.target, 30)}"
         values = [getattr(edge, figure) for figure in result.way.figures]

@@ -108,7 +108,10 @@ def _names(path: Path, text: str, separator: str | None) -> tuple[list[str], str
     """Read the line of names with a CSV reader (pandas would rename duplicates quietly)."""
     lines = text.lstrip("\r\n")
     try:
-        split = {mark: next(csv.reader(io.StringIO(lines), delimiter=mark)) for mark in separator or SEPARATORS}
+        split = {
+            mark: next(csv.reader(io.StringIO(lines), delimiter=mark, skipinitialspace=True))
+            for mark in separator or SEPARATORS
+        }
     except csv.Error as problem:
         raise DataError(
             f"the line of names of {quoted(path)} cannot be read ({_reason(problem)}): is a quote left open?"

@@ -49,7 +49,7 @@ class FisherZ(TableTest):
             if variable.kind is Kind.CATEGORICAL and levels > 2:
                 raise DataError(
                     f"column {quoted(variable.name)} is categorical with {counted(levels, 'level')}, "
-                    "which have no order to correlate: use the test kci or chi-squared, or list its levels in order"
+                    "which have no order to correlate: use the test kci, drop the column, or list its levels in order"
                 )
 
     def _answer(self, rows: Dataset, query: Query) -> TestResult:

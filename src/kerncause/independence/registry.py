@@ -9,6 +9,7 @@ from kerncause.independence.base import IndependenceTest
 from kerncause.independence.chi_squared import ChiSquared
 from kerncause.independence.fisher_z import FisherZ
 from kerncause.independence.kci import KCI
+from kerncause.options import made
 from kerncause.text import quoted
 
 TESTS: Mapping[str, Callable[..., IndependenceTest]] = {
@@ -25,10 +26,6 @@ def find_test(name: str) -> Callable[..., IndependenceTest]:
     return TESTS[name]
 
 
-def make_test(name: str, data: Dataset, **options: Any) -> IndependenceTest:
+def make_test(name: str, data: Dataset, /, **options: Any) -> IndependenceTest:
     """Return the test of that name for a table."""
-    make = find_test(name)
-    try:
-        return make(data, **options)
-    except TypeError as problem:
-        raise OptionError(f"the test {name} does not take these options: {problem}") from None
+    return made(f"the test {name}", find_test(name), data, options)

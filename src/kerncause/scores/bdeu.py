@@ -7,7 +7,7 @@ equivalent sample size. r and q count the values that occur anywhere in the tabl
 does not change the prior. All DAGs of a class score the same.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,16 +32,21 @@ class BDeuScore(TableScore):
         sizes: how many values each variable has; by default those that occur in the table.
     """
 
-    def __init__(self, data: Dataset, sample_size: float = 1.0, sizes: dict[str, int] | None = None) -> None:
+    def __init__(self, data: Dataset, sample_size: float = 1.0, sizes: Mapping[str, int] | None = None) -> None:
         if not 0 < sample_size < np.inf:
             raise OptionError(f"sample_size cannot be {sample_size}: give a positive number, such as 1")
+        if sizes is not None and not isinstance(sizes, Mapping):
+            raise OptionError(
+                f"sizes cannot be {quoted(sizes)}: give the number of values of each variable by its name"
+            )
+        super().__init__(data, sample_size=sample_size)
         for variable in data.variables:
             if variable.kind in (Kind.CONTINUOUS, Kind.VECTOR):
                 raise DataError(
                     f"bdeu cannot take {quoted(variable.name)}, which is {variable.kind.value}: "
                     "choose --score learned, or round it to few values"
                 )
-        super().__init__(data, sample_size=sample_size, sizes=sizes or _sizes(data))
+        self._options["sizes"] = {**_sizes(data), **(sizes or {})}
 
     def fit(self, target: str, parents: Collection[str] = ()) -> LocalFit:
         """Return BDeu of one variable."""

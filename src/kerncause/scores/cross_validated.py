@@ -92,6 +92,11 @@ class CrossValidatedScore(TableScore):
                 raise OptionError(f"{name} cannot be {value}: give a positive number, such as 0.01")
         super().__init__(data, engine=engine, folds=folds, ridge=ridge, floor=floor, tolerance=tolerance)
 
+    @property
+    def resolution(self) -> float:
+        """How far values may be off: a search takes no smaller gain for one."""
+        return float(self._options["tolerance"])
+
     def prepare(self) -> None:
         """Group equal values of every variable, and measure its bandwidth."""
         for name in self.data.names:
@@ -102,10 +107,13 @@ class CrossValidatedScore(TableScore):
         names, data = self._rows_for(target, parents, self.data)
         if (nothing := nothing_to_explain(data, target)) is not None:
             return nothing
-        if data.n_rows < self._options["folds"]:
+        folds = self._options["folds"]
+        if data.n_rows < folds:
+            has_gaps = data.n_rows < self.data.n_rows
+            cure = "leave out the parent with the gaps, or ask" if has_gaps else "ask"
             raise DataError(
                 f"cv cannot split the {data.n_rows} rows complete for {quoted(target)} and its parents into "
-                f"{self._options['folds']} folds: leave out the parent with the gaps, or ask for fewer folds"
+                f"{folds} folds: {cure} for fewer folds (--set folds=2) or for another score"
             )
         data = data.repeated()
         response, inputs = data.points(target), [data.points(name) for name in names]

@@ -62,9 +62,10 @@ class KernelScore(TableScore):
         tolerance: how far, in nats per output column, `LocalFit.value` may lie from the exact score.
         parent_bounds: where each s_k may lie. The upper end acts as a penalty for parents: a parent that
             says nothing costs likelihood because its bandwidth cannot grow without limit.
-        noise_bounds: where s_e may lie.
+        noise_bounds: where s_e may lie; by default what suits the score.
     """
 
+    default_noise_bounds: ClassVar[Interval] = (0.001, 10.0)
     # Which of a fit's figures is r; None: there is nothing to learn about the response.
     response_parameter: ClassVar[str | None] = "response_bandwidth"
 
@@ -77,11 +78,11 @@ class KernelScore(TableScore):
         *,
         tolerance: float = 0.01,
         parent_bounds: Interval = (0.1, 10.0),
-        noise_bounds: Interval = (0.001, 10.0),
+        noise_bounds: Interval | None = None,
     ) -> None:
         if bandwidths not in get_args(Bandwidths):
             raise OptionError(f"bandwidths cannot be {quoted(bandwidths)}: choose per-parent or shared")
-        if not isinstance(starts, int) or not 1 <= starts <= len(START_SCALES):
+        if not isinstance(starts, int) or isinstance(starts, bool) or not 1 <= starts <= len(START_SCALES):
             raise OptionError(f"starts cannot be {starts}: choose 1 to {len(START_SCALES)}")
         if not 0 < tolerance < np.inf:
             raise OptionError(
@@ -94,8 +95,13 @@ class KernelScore(TableScore):
             starts=starts,
             tolerance=tolerance,
             parent_bounds=check_interval("parent_bounds", parent_bounds),
-            noise_bounds=check_interval("noise_bounds", noise_bounds),
+            noise_bounds=check_interval("noise_bounds", noise_bounds or self.default_noise_bounds),
         )
+
+    @property
+    def resolution(self) -> float:
+        """How far values may be off: a search takes no smaller gain for one."""
+        return float(self._options["tolerance"])
 
     @abstractmethod
     def _model(self, points: Points, whole: Points) -> ResponseModel:

@@ -24,12 +24,14 @@ Where this departs from the paper, and why:
 import numpy as np
 
 from kerncause.data import Dataset, Points
+from kerncause.errors import OptionError
 from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
 from kerncause.regression import KernelResponse
 from kerncause.scores.kernel import Bandwidths, KernelScore
 from kerncause.scores.optimise import Interval
 from kerncause.scores.parameters import check_interval
 from kerncause.scores.response_model import ResponseModel
+from kerncause.text import quoted
 
 
 class LearnedKernelScore(KernelScore):
@@ -59,7 +61,7 @@ class LearnedKernelScore(KernelScore):
         tie_weight: bool = True,
         response_bounds: Interval = (0.1, 10.0),
         parent_bounds: Interval = (0.1, 10.0),
-        noise_bounds: Interval = (0.001, 10.0),
+        noise_bounds: Interval | None = None,
     ) -> None:
         super().__init__(
             data,
@@ -70,6 +72,8 @@ class LearnedKernelScore(KernelScore):
             parent_bounds=parent_bounds,
             noise_bounds=noise_bounds,
         )
+        if not isinstance(tie_weight, bool):
+            raise OptionError(f"tie_weight cannot be {quoted(tie_weight)}: choose true or false")
         self._options["tie_weight"] = tie_weight
         self._options["response_bounds"] = check_interval("response_bounds", response_bounds)
 

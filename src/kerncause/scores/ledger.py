@@ -82,6 +82,11 @@ class Ledger:
         return self.score.variables
 
     @property
+    def resolution(self) -> float:
+        """How far the score's values may be off: a smaller gain is none (0 for a score that does not say)."""
+        return float(getattr(self.score, "resolution", 0.0))
+
+    @property
     def computed(self) -> int:
         """How many local scores have been computed."""
         return len(self._fits)

@@ -18,9 +18,9 @@ the maximum of S/n.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from kerncause.data import Dataset, Points
+from kerncause.data import Points
 from kerncause.kernels import median_heuristic
 from kerncause.regression import CentredKernelResponse, KernelResponse
 from kerncause.scores.kernel import KernelScore
@@ -62,8 +62,7 @@ class HuangMarginalScore(KernelScore):
 
     response_parameter: ClassVar[str | None] = "amplitude"
 
-    def __init__(self, data: Dataset, *args: Any, noise_bounds: Interval = NOISE_BOUNDS, **options: Any) -> None:
-        super().__init__(data, *args, noise_bounds=noise_bounds, **options)
+    default_noise_bounds: ClassVar[Interval] = NOISE_BOUNDS
 
     def _model(self, points: Points, whole: Points) -> ResponseModel:
         """Return H K_X H / r at the heuristic of all rows."""

@@ -9,6 +9,7 @@ import numpy as np
 from kerncause.errors import OptionError
 from kerncause.scores.base import LocalFit
 from kerncause.scores.optimise import Interval
+from kerncause.text import quoted
 
 # What may be learned about the response.
 R_NAMES = ("response_bandwidth", "amplitude")
@@ -46,7 +47,10 @@ class ScoreParameters:
 
 def check_interval(name: str, interval: Interval) -> Interval:
     """Return bounds that make sense; refuse others."""
-    low, high = interval
+    try:
+        low, high = map(float, interval)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} cannot be {quoted(interval)}: give two positive numbers, the lower first") from None
     if not 0 < low < high < np.inf:
         raise OptionError(f"{name} cannot be ({low}, {high}): give two positive numbers, the lower first")
-    return interval
+    return low, high

@@ -5,6 +5,7 @@ from typing import Any
 
 from kerncause.data import Dataset
 from kerncause.errors import OptionError
+from kerncause.options import made
 from kerncause.scores.base import LocalScore
 from kerncause.scores.bdeu import BDeuScore
 from kerncause.scores.bic import BICScore
@@ -32,10 +33,6 @@ def find_score(name: str) -> Callable[..., LocalScore]:
     return SCORES[name]
 
 
-def make_score(name: str, data: Dataset, **options: Any) -> LocalScore:
+def make_score(name: str, data: Dataset, /, **options: Any) -> LocalScore:
     """Return the score of that name for a table."""
-    make = find_score(name)
-    try:
-        return make(data, **options)
-    except TypeError as problem:
-        raise OptionError(f"the score {name} does not take these options: {problem}") from None
+    return made(f"the score {name}", find_score(name), data, options)

@@ -39,7 +39,7 @@ from kerncause.search.operators import (
 )
 
 # Nats: gains this close are equal, and a gain no larger is none. Far below what decides an edge, far above
-# the rounding of a sum of scores.
+# the rounding of a sum of scores. What adds or turns an edge must gain more than the score's resolution as well.
 TIE = 1e-7
 
 
@@ -91,7 +91,8 @@ class _Run:
         taken = 0
         while True:
             self._watch(Progress(phase, len(self.trace), self.graph.edge_count()))
-            move = self._best(list(operators(self.graph, self._max_parents)), only_new)
+            least = TIE if phase == "backward" else max(TIE, self.ledger.resolution)
+            move = self._best(list(operators(self.graph, self._max_parents)), least, only_new)
             if move is None:
                 return taken
             operator, gain, self.graph = move
@@ -99,7 +100,9 @@ class _Run:
             self.trace.append(self._step(phase, operator, gain))
             taken += 1
 
-    def _best(self, operators: list[Operator], only_new: bool) -> tuple[Operator, float, Adjacency] | None:
+    def _best(
+        self, operators: list[Operator], least: float, only_new: bool
+    ) -> tuple[Operator, float, Adjacency] | None:
         """Return the best gaining operator, its gain and where it leads.
 
         The score may give provisional values at first. Those are settled on which the choice depends: of the
@@ -109,7 +112,7 @@ class _Run:
         self.ledger.prepare(c for readings in compared.values() for reading in readings for c in reading)
         while True:
             gains = {op: self._gain(readings) for op, readings in compared.items()}
-            best = self._first(gains, only_new)
+            best = self._first(gains, least, only_new)
             doubts = {op: max(sum(map(self.ledger.doubt, r)) for r in readings) for op, readings in compared.items()}
             close = gains[best[0]] - doubts[best[0]] if best else 0.0
             contenders = [op for op, gain in gains.items() if gain + doubts[op] >= close]
@@ -121,9 +124,9 @@ class _Run:
     def _gain(self, readings: Sequence[Sequence[Comparison]]) -> float:
         return min(sum(map(self.ledger.gain, reading)) for reading in readings)
 
-    def _first(self, gains: dict[Operator, float], only_new: bool) -> tuple[Operator, Adjacency] | None:
+    def _first(self, gains: dict[Operator, float], least: float, only_new: bool) -> tuple[Operator, Adjacency] | None:
         """Return the best gaining operator that may be taken, and where it leads."""
-        for operator in _best_first(gains):
+        for operator in _best_first(gains, least):
             graph = applied(self.graph, operator)
             if not only_new or graph not in self._visited:
                 return operator, graph
@@ -155,9 +158,9 @@ class _Run:
         )
 
 
-def _best_first(gains: dict[Operator, float]) -> Iterator[Operator]:
-    """Iterate over the gaining operators, best first; within a tie in their own order."""
-    left = sorted((op for op, gain in gains.items() if gain > TIE), key=lambda op: -gains[op])
+def _best_first(gains: dict[Operator, float], least: float) -> Iterator[Operator]:
+    """Iterate over the operators that gain more than the least, best first; within a tie in their own order."""
+    left = sorted((op for op, gain in gains.items() if gain > least), key=lambda op: -gains[op])
     while left:
         tied = [op for op in left if gains[op] >= gains[left[0]] - TIE]
         yield from sorted(tied)

@@ -104,6 +104,8 @@ def _replace(path: Path, content: bytes) -> None:
         place = path.resolve()
         if place.is_dir():
             raise OptionError(f"{_shown(path)} is a directory: give the name of a file")
+        if place.exists() and not place.is_file():
+            raise OptionError(f"{_shown(path)} is no ordinary file: give another name")
         scratch = Path(tempfile.mkdtemp(prefix=".kerncause-", dir=place.parent))
         (scratch / place.name).write_bytes(content)
         (scratch / place.name).replace(place)

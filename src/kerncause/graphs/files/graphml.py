@@ -26,6 +26,8 @@ def parse(text: str) -> PDAG:
             # What networkx does not know (ports, key types) is no part of the graph.
             warnings.simplefilter("ignore")
             graph = nx.parse_graphml(text)
+    except GraphError:
+        raise
     except ElementTree.ParseError as problem:
         raise GraphError(f"line {problem.position[0]}: this is not XML ({problem}): correct it there") from None
     except (nx.NetworkXError, KeyError, ValueError, TypeError, AttributeError) as problem:
@@ -62,3 +64,9 @@ def _check(root: ElementTree.Element) -> None:
         for key in NEEDED.get(kind, ()):
             if key not in element.attrib:
                 raise GraphError(f"some {kind} has no {key}: add it")
+    nodes = {element.attrib["id"] for kind, element in kinds if kind == "node"}
+    for kind, element in kinds:
+        ends = [element.attrib[end] for end in NEEDED["edge"]] if kind == "edge" else []
+        strangers = [end for end in ends if end not in nodes]
+        if strangers:
+            raise GraphError(f"an edge leads to {quoted(strangers[0])}, which is no node: add the node")
