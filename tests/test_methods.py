@@ -246,8 +246,8 @@ def test_objects_come_with_their_own_settings():
 
 
 def test_numbers_of_numpy_can_be_saved(tmp_path):
-    options = {"penalty": np.float32(1.0)}
-    result = discover(chain(60), score="bic", seed=np.int64(3), max_parents=np.int64(2), score_options=options, workers=1)
+    numbers = {"seed": np.int64(3), "max_parents": np.int64(2), "score_options": {"penalty": np.float32(1.0)}}
+    result = discover(chain(60), score="bic", workers=1, **numbers)
     assert json.loads((result.save(tmp_path) / "graph.json").read_text())["settings"]["seed"] == 3
 
 
