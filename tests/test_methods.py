@@ -91,7 +91,7 @@ def test_workers_change_nothing_about_pc(test):
         ({"method": "notears", "method_options": {"x": 1}}, "notears has no setting 'x'"),
         ({"search": "pc", "test": "nothing"}, "there is no test 'nothing': the choices are kci"),
         ({"search": "pc", "alpha": 1.5}, r"alpha \(--alpha\) cannot be 1.5"),
-        ({"search": "pc", "test": "fisher-z", "test_options": {"x": 1}}, "the test fisher-z does not take"),
+        ({"search": "pc", "test": "fisher-z", "test_options": {"x": 1}}, "the test fisher-z has no option"),
     ],
 )
 def test_what_would_be_ignored_is_refused(options, sentence):

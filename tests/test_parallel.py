@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from kerncause import ComputationError, Dataset, LearnedKernelScore, OptionError, discover
-from kerncause.parallel import batches, read_mapped, worker_count, write_mapped
+from kerncause.parallel import batches, read_mapped, uninterrupted, worker_count, write_mapped
 from kerncause.scores import Query
 
 
@@ -158,3 +158,17 @@ def test_ctrl_c_stops_the_workers_in_the_middle_of_a_score(tmp_path):
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
     assert not list(tmp_path.iterdir()), "temporary files are left behind"
+
+
+def test_ctrl_c_can_be_made_to_wait():
+    reached = []
+
+    def interrupted():
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert reached == ["the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

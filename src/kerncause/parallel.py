@@ -187,7 +187,8 @@ class _Processes(_Crew):
         self._pool = started_pool(count)
 
     def submit(self, trade: _Trade, path: Path, queries: Sequence[Any]) -> "Future[list[Any]]":
-        return self._pool.submit(_answers, _TRADES.index(trade), path, queries)
+        with uninterrupted():
+            return self._pool.submit(_answers, _TRADES.index(trade), path, queries)
 
     def replaced(self) -> bool:
         self._deaths += 1
@@ -204,6 +205,26 @@ class _Processes(_Crew):
 def started_pool(count: int) -> ProcessPoolExecutor:
     """Return a pool of processes that run linear algebra on one thread each and do not outlive this one."""
     return ProcessPoolExecutor(count, multiprocessing.get_context(START_METHOD), initializer=_start)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait until the end of this context.
+
+    A pool starts its processes when something is submitted. Interrupted in the middle of that, it would know nothing of
+    a process that runs already, and wait for it at the end.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 def end_pool(pool: ProcessPoolExecutor) -> None:

@@ -18,7 +18,7 @@ from kerncause.errors import KerncauseError, OptionError
 from kerncause.experiments.base import Cell, Experiment, Row, Scale
 from kerncause.experiments.registry import find_experiment
 from kerncause.experiments.store import Appender, appending, read_rows
-from kerncause.parallel import end_pool, started_pool, worker_count
+from kerncause.parallel import end_pool, started_pool, uninterrupted, worker_count
 from kerncause.text import printable
 from kerncause.version import __version__
 
@@ -93,7 +93,8 @@ def measured(measure: Measure, cells: Sequence[Cell], workers: int) -> Iterator[
             queue, seats = (suspects, 1) if suspects else (waiting, workers)
             while queue and len(flying) < seats:
                 cell = queue.popleft()
-                flying[pool.submit(_row, measure, cell)] = cell
+                with uninterrupted():
+                    flying[pool.submit(_row, measure, cell)] = cell
             alone = len(flying) == 1
             dead = []
             for future in wait(flying, return_when=FIRST_COMPLETED).done:
