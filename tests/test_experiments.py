@@ -467,3 +467,9 @@ class TestClaims:
         missing = command("experiment", "claims", "--out", tmp_path, "--into", tmp_path / "none.md")
         assert missing.exit_code == 1
         assert "--into" in missing.output
+
+    def test_the_page_says_what_the_results_say(self):
+        root = Path(__file__).parent.parent
+        page = (root / "docs" / "reproduction.md").read_text(encoding="utf-8")
+        assert written_into(page, answered(root / "experiments")) == page
+        assert all(f"<!-- claim {number} -->" in page for number in range(1, 10))

@@ -126,7 +126,9 @@ def test_workers_default_to_the_cores_we_may_use():
 
 
 SCRIPT = """
-import time, kerncause, numpy
+import signal, time, kerncause, numpy
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests may run where it is ignored
 
 class Slow:
     variables = ("a", "b", "c")
@@ -160,7 +162,9 @@ def test_ctrl_c_stops_the_workers_in_the_middle_of_a_score(tmp_path):
     assert not list(tmp_path.iterdir()), "temporary files are left behind"
 
 
-def test_ctrl_c_can_be_made_to_wait():
+def test_ctrl_c_can_be_made_to_wait(request):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     reached = []
 
     def interrupted():
