@@ -435,7 +435,8 @@ class TestClaims:
         assert Number.of([-1.0, -1.1, -0.9]).sign == -1
         assert Number.of([1.0, -1.0, 0.5]).sign == 0
         assert Number.of([2.0]).sign == 0  # one realisation has no error to compare with
-        assert str(Number.of([1.0, 2.0])) == "+1.500 ± 0.500"
+        assert str(Number.of([1.0, 2.0])) == "+1.50 ± 0.50"
+        assert str(Number.of([0.00021, 0.00022])) == "+0.0002150 ± 0.0000050"
 
     def test_numbers_come_from_the_rows(self, tmp_path):
         values = {"median": [0.006, 0.007, 0.0062], "learned": [0.004, 0.0045, 0.0041], "without J": [0.001] * 3}
@@ -449,7 +450,7 @@ class TestClaims:
         claim = answered(tmp_path)[8]
         assert {s.verdict for s in claim.statements} == {"holds"}
         gaps = np.subtract(values["median"], values["learned"])
-        assert claim.statements[0].number == f"{gaps.mean():+.4f} ± {gaps.std(ddof=1) / 3**0.5:.4f} (3)"
+        assert claim.statements[0].number == f"{gaps.mean():+.5f} ± {gaps.std(ddof=1) / 3**0.5:.5f} (3)"
         assert "means 0.0064 and 0.0042" in claim.statements[0].says
 
     def test_tables_are_put_into_a_page_once(self, tmp_path):

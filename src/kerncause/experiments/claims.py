@@ -22,6 +22,7 @@ from kerncause.experiments.run import DIRECTORY, rows_of
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["holds", "open", "does not hold", "no results"]
 CLEARLY = 2.0
+MOST_PLACES = 7
 SYNTHETIC = ("fig2-3", "appendix-1000", "appendix-discrete")
 PAIRED = ("kind", "rows", "density", "seed")
 SAMPLED = ("network", "rows", "seed")
@@ -52,8 +53,10 @@ class Number:
         return int(np.sign(self.mean)) if abs(self.mean) > CLEARLY * self.error else 0
 
     def __str__(self) -> str:
-        digits = 4 if 0 < abs(self.mean) < 0.0095 else 3 if abs(self.mean) < 10 else 1
-        return f"{self.mean:+.{digits}f} ± {self.error:.{digits}f}"
+        """Give the error two digits, and the mean as many places."""
+        size = self.error if 0.0 < self.error < np.inf else abs(self.mean)
+        places = min(max(1 - int(np.floor(np.log10(size))), 0), MOST_PLACES) if size > 0.0 else 1
+        return f"{self.mean:+.{places}f} ± {self.error:.{places}f}"
 
 
 @dataclass(frozen=True)
