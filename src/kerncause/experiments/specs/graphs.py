@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kerncause.experiments.base import Cell, Scale, Value
-from kerncause.experiments.draw import Panel
+import pandas as pd
+
+from kerncause.experiments.base import Cell, Experiment, Scale, Value
+from kerncause.experiments.draw import Panel, grid
 from kerncause.experiments.methods import learned_graph
 from kerncause.experiments.tables import network_table, simulated_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 REALISATIONS: Mapping[Scale, int] = {"smoke": 1, "small": 5, "full": 20}
 DENSITIES = (0.2, 0.4, 0.6, 0.8)
@@ -34,6 +39,33 @@ def on_network(cell: Cell) -> dict[str, Any]:
     """Learn a graph from a sample of a network."""
     data, truth = network_table(cell)
     return learned_graph(data, truth, cell.method, cell.seed)
+
+
+def random_graphs(
+    name: str,
+    title: str,
+    methods: Sequence[str],
+    kinds: Sequence[str],
+    rows: Sequence[int],
+    smoke_rows: int = 50,
+    width: float = 2.5,
+) -> Experiment:
+    """Return an experiment on random graphs: every kind, number of rows and density; `smoke` has few of each.
+
+    Its figure has F1 above SHD, and a column for each kind and number of rows.
+    """
+
+    def cells(scale: Scale) -> list[Cell]:
+        smoke = scale == "smoke"
+        densities = DENSITIES[:2] if smoke else DENSITIES
+        return every(methods, REALISATIONS[scale], rows=(smoke_rows,) if smoke else rows, kind=kinds, density=densities)
+
+    def draw(frame: pd.DataFrame) -> "Figure":
+        there = sorted(set(frame["rows"]))
+        settings = {f"{kind}, n = {n}": {"kind": kind, "rows": n} for kind in kinds for n in there}
+        return grid(frame, against_density(settings), width=width)
+
+    return Experiment(name, title, 1, cells, on_simulated, draw)
 
 
 def against_density(settings: Mapping[str, Mapping[str, Value]]) -> list[list[Panel]]:
