@@ -34,6 +34,7 @@ LAYERS = [
     "search",
     "baselines",
     "result",
+    "plan",
     "discover",
     "metrics",
     "networks",

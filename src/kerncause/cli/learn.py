@@ -31,9 +31,9 @@ from kerncause.cli.options import (
     settings,
 )
 from kerncause.cli.screen import Screen, errors
-from kerncause.discover import DEFAULT_SCORE, Plan
 from kerncause.errors import DataWarning
 from kerncause.independence import TESTS, make_test
+from kerncause.plan import DEFAULT_SCORE, Plan
 from kerncause.result import Result
 from kerncause.scores import Comparison, Ledger, make_score
 from kerncause.search import SEARCHES

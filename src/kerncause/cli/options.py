@@ -9,8 +9,8 @@ from typing import Annotated, Any, cast
 import typer
 
 from kerncause.data import Dataset, Kind, Missing, TableOptions, read_frame
-from kerncause.discover import PRESETS
 from kerncause.errors import OptionError
+from kerncause.plan import PRESETS
 from kerncause.regression import ENGINES
 from kerncause.scores import SCORES
 from kerncause.text import quoted

@@ -1,0 +1,173 @@
+"""What `discover` is to do, settled before any work is done: what does not exist or does not go together is refused."""
+
+from collections.abc import Collection, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kerncause.baselines import find_baseline
+from kerncause.errors import OptionError
+from kerncause.independence import IndependenceTest, find_test
+from kerncause.parallel import worker_count
+from kerncause.scores import LocalScore, find_score
+from kerncause.search import find_search
+from kerncause.text import quoted
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Options of score and search under one name."""
+
+    score: Mapping[str, Any]
+    search: Mapping[str, Any]
+
+
+PRESETS: Mapping[str, Preset] = {
+    # The setting of Wang et al. (ICML 2024): one bandwidth for all parents, one start from the heuristic,
+    # GES as published, with its two phases and no limit on parents.
+    "paper": Preset(
+        score={"bandwidths": "shared", "starts": 1},
+        search={"turning": False, "careful": False, "max_parents": None},
+    ),
+}
+
+# Where the command line calls an argument otherwise.
+OPTION_NAMES = {
+    "score_options": "--engine, --tolerance or --set",
+    "test_options": "--set",
+    "method_options": "--set",
+}
+DEFAULT_SCORE, DEFAULT_SEARCH, DEFAULT_TEST = "learned", "ges", "kci"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is to be done: a search by a score or by a test, or a method of its own.
+
+    Attributes:
+        by: `score`, `test` or `method`.
+        score: its name or the object.
+        test: its name or the object.
+        search: the name of the search.
+        method: the name of the method.
+        preset: the name of the preset.
+        options: of the score, the test or the method.
+        search_options: of the search, defaults filled in.
+        timeout: of the method.
+    """
+
+    by: Literal["score", "test", "method"]
+    score: str | LocalScore | None = None
+    test: str | IndependenceTest | None = None
+    search: str | None = None
+    method: str | None = None
+    preset: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    search_options: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        score: str | LocalScore | None = None,
+        search: str | None = None,
+        preset: str | None = None,
+        workers: int | None = None,
+        method: str | None = None,
+        test: str | IndependenceTest | None = None,
+        search_options: Mapping[str, Any] | None = None,
+        score_options: Mapping[str, Any] | None = None,
+        test_options: Mapping[str, Any] | None = None,
+        method_options: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> "Plan":
+        """Refuse what cannot be done or does not go together, before any work is done."""
+        worker_count(workers)
+        if preset is not None and preset not in PRESETS:
+            raise OptionError(f"there is no preset {quoted(preset)}: the choices are {', '.join(PRESETS)}")
+        of_search = _given(search_options or {})
+        asked = _given(
+            {
+                "score": score,
+                "search": search,
+                "preset": preset,
+                "test": test,
+                "timeout": timeout,
+                "score_options": score_options or None,
+                "test_options": test_options or None,
+                "method_options": method_options or None,
+                **of_search,
+            }
+        )
+        if method is not None:
+            options = find_baseline(method).settled(method_options or {})
+            _refuse(asked, {"method_options", "timeout"}, f"method {method}")
+            return cls("method", method=method, options=options, timeout=timeout)
+        search = DEFAULT_SEARCH if search is None else search
+        found = find_search(search)
+        if found.by == "test":
+            _refuse(asked, {"search", "test", "test_options", *found.options}, f"search {search}")
+            test = DEFAULT_TEST if test is None else test
+            if isinstance(test, str):
+                find_test(test)
+            else:
+                _refuse_options_of_object("test", test_options, None)
+            of_search = {**found.options, **of_search}
+            return cls("test", test=test, search=search, options=test_options or {}, search_options=of_search)
+        _refuse(asked, {"score", "search", "preset", "score_options", *found.options}, f"search {search}")
+        score = DEFAULT_SCORE if score is None else score
+        if isinstance(score, str):
+            find_score(score)
+        else:
+            _refuse_options_of_object("score", score_options, preset)
+        chosen = _chosen(preset, dict(score_options or {}), of_search)
+        of_search = {**found.options, **chosen.search}
+        return cls("score", score=score, search=search, preset=preset, options=chosen.score, search_options=of_search)
+
+    def settings(self, seed: int, workers: int | None, executor: Executor | None) -> dict[str, Any]:
+        """Return what is written down with a result."""
+        crew = worker_count(workers) if executor is None else type(executor).__name__
+        if self.by == "method":
+            return {"method": self.method, "seed": seed, "timeout": self.timeout, "method_options": dict(self.options)}
+        subject = self.score if self.by == "score" else self.test
+        return {
+            self.by: subject if isinstance(subject, str) else type(subject).__name__,
+            "search": self.search,
+            "preset": self.preset,
+            "seed": seed,
+            "workers": crew,
+            "search_options": dict(self.search_options),
+        }
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _refuse_options_of_object(what: str, options: Mapping[str, Any] | None, preset: str | None) -> None:
+    """Refuse settings for an object that was made with its own."""
+    for name, given in ((f"{what}_options", options), ("preset", preset)):
+        if given:
+            raise OptionError(f"{name} cannot be given with a {what} that is made already: give it when making one")
+
+
+def _refuse(asked: Mapping[str, Any], taken: Collection[str], by: str) -> None:
+    """Refuse what was asked for and would be ignored."""
+    for name in asked:
+        if name not in taken:
+            option = f"{name} ({OPTION_NAMES.get(name) or '--' + name.replace('_', '-')})"
+            raise OptionError(f"{by} does not use {option}: leave out one of the two")
+
+
+def _chosen(preset: str | None, score: dict[str, Any], search: dict[str, Any]) -> Preset:
+    """Merge what a preset fixes with what was asked for; refuse a contradiction."""
+    if preset is None:
+        return Preset(score, search)
+    fixed = PRESETS[preset]
+    for asked, meant in ((score, fixed.score), (search, fixed.search)):
+        for name in set(asked) & set(meant):
+            if asked[name] != meant[name]:
+                raise OptionError(
+                    f"preset {preset} means {name}={meant[name]}, not {asked[name]}: leave out the preset or {name}"
+                )
+    return Preset({**score, **fixed.score}, {**search, **fixed.search})
