@@ -1,6 +1,6 @@
 """One bandwidth for all parents, as the paper writes, or one for each, as its program has it; and our defaults.
 
-Our defaults differ from the second in the search alone: a second start, and deletions only where both directions agree.
+Our defaults have a bandwidth each, a second start, and a search that deletes only where both directions agree.
 """
 
 from kerncause.experiments.specs.graphs import random_graphs

@@ -5,7 +5,7 @@ logarithms, from the heuristic, within their bounds. It is used for this figure 
 optimum from the same start is `optimum`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from kerncause.experiments.draw import STYLES, empty_figure
 from kerncause.experiments.specs.graphs import every
 from kerncause.experiments.tables import FIRST_SEED
 from kerncause.kernels import median_heuristic
-from kerncause.scores import make_score
-from kerncause.scores.kernel import START_NOISE
+from kerncause.scores.kernel import START_NOISE, KernelScore
+from kerncause.scores.learned import LearnedKernelScore
+from kerncause.scores.marginal import MarginalScore
 from kerncause.simulate import simulate
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Loss = Callable[[Floats], tuple[float, Floats]]
 
-METHODS = ("marginal", "learned")
+SCORES: Mapping[str, type[KernelScore]] = {"marginal": MarginalScore, "learned": LearnedKernelScore}
+METHODS = tuple(SCORES)
 RATE, EPOCHS = 0.005, 100
 FIRST_MOMENT, SECOND_MOMENT, TINY = 0.9, 0.999, 1e-8
 LOWEST, HIGHEST = 0.1, 10.0
@@ -37,7 +39,7 @@ MOST_PARENTS = 3
 
 
 def cells(scale: Scale) -> list[Cell]:
-    """Return relations of 1 to 3 parents, n = 200, 20 of them at `small`; `smoke` has 4 with n = 50."""
+    """Return relations of 1 to 3 parents, n = 200, 100 of them at `small` already; `smoke` has 4 with n = 50."""
     smoke = scale == "smoke"
     return every(METHODS, {"smoke": 4, "small": 100, "full": 100}[scale], rows=(50 if smoke else 200,))
 
@@ -53,7 +55,7 @@ def relation(rows: int, seed: int) -> tuple[Dataset, str, list[str]]:
 def measure(cell: Cell) -> dict[str, Any]:
     """Return -S/n before the first epoch and after each, and the optimum of L-BFGS-B."""
     data, target, parents = relation(cell["rows"], cell.seed)
-    score = make_score(cell.method, data, bandwidths="shared", starts=1, engine="dense")
+    score = SCORES[cell.method](data, bandwidths="shared", starts=1, engine="dense")
     heuristic = {name: median_heuristic(data.points(name)) for name in (target, *parents)}
     learns_response = cell.method == "learned"
     fixed = heuristic[target]
@@ -62,10 +64,10 @@ def measure(cell: Cell) -> dict[str, Any]:
         s_p, s_e = sigma[-2:]
         response = float(sigma[0]) if learns_response else fixed
         at = {"response_bandwidth": response, "bandwidths": dict.fromkeys(parents, float(s_p)), "noise": float(s_e)}
-        value, by_log = score.evaluate(target, parents, at)  # type: ignore[attr-defined]
+        value, by_log = score.evaluate(target, parents, at)
         gradient = [sum(by_log.bandwidths.values()), by_log.noise]
         if learns_response:
-            gradient.insert(0, by_log.response_bandwidth)
+            gradient.insert(0, by_log.response_bandwidth or 0.0)
         return -value, -np.array(gradient) / sigma
 
     start = [float(np.mean([heuristic[name] for name in parents])), START_NOISE]
