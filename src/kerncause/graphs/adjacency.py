@@ -87,6 +87,10 @@ class Adjacency:
         """Number of edges of either sort."""
         return sum(self.adjacent(i).bit_count() for i in range(self.size)) // 2
 
+    def link_count(self) -> int:
+        """Number of undirected edges."""
+        return sum(self.neighbours(i).bit_count() for i in range(self.size)) // 2
+
     def is_clique(self, members: int) -> bool:
         """Tell whether every two members are joined."""
         return all(not (members & ~self.adjacent(i) & ~(1 << i)) for i in bits(members))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kerncause.graphs import CPDAG
+from kerncause.graphs import DAG, PDAG
 
 
 @dataclass(frozen=True)
@@ -12,9 +12,10 @@ class Step:
 
     Attributes:
         number: 1 for the first move.
-        phase: forward, backward or turning; skeleton or orientation.
-        operator: insert, delete or turn, with the conditioning set in `given` (T, H or C of the papers); remove,
-            with the separating set, or what was decided about a collider.
+        phase: forward, backward or turning; order; skeleton or orientation.
+        operator: insert, delete or turn, with the conditioning set in `given` (T, H or C of the papers); move, of a
+            variable in an order to the place behind the source; remove, with the separating set, or what was decided
+            about a collider.
         source: X of the operator.
         target: Y of the operator, the variable whose parents change.
         given: the operator's set of further variables.
@@ -36,14 +37,23 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The equivalence class a search ended in, its nodes in tie-breaking order, and every step.
+    """Where a search ended, nodes in tie-breaking order, and every step.
 
-    A search by tests gives for every pair it left joined the largest p-value it met: how near it came to parting it.
+    Attributes:
+        graph: the equivalence class; with knowledge, the DAGs of it that obey: a PDAG with the directions that follow.
+        dag: one of them, that with the highest score where there is a score.
+        trace: every step.
+        p_values: of a search by tests, for every pair it left joined the largest p-value it met: how near it came to
+            parting it.
+        preferences: of a search by a score, for every undirected edge (a, b) what the best DAG with a -> b scores above
+            the best with b -> a.
     """
 
-    graph: CPDAG
+    graph: PDAG
+    dag: DAG
     trace: tuple[Step, ...]
     p_values: Mapping[frozenset[str], float] = field(default_factory=dict)
+    preferences: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

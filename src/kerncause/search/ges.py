@@ -16,16 +16,22 @@ Optionally, turning: while some turn gains, take the best, and begin again with 
   considered. All DAGs of a class have the same largest number of parents, so this bounds every member.
 * It is deterministic: gains within 1e-7 of the best count as tied, and the tie goes to the first operator in
   the order of the score's variables, which a Dataset derives from content, not from position or name.
+* With knowledge it begins with the required edges, and goes only to classes with a DAG that obeys. An operator is
+  judged by the DAGs that may be before and after it: an edge that can only go one way is not judged by the other.
 * Each local score is computed once (`Ledger`), the new ones of a step in one batch. Provisional values decide
   nothing that they could decide wrongly.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from kerncause.errors import OptionError
-from kerncause.graphs import CPDAG, Adjacency, bits
+from kerncause.graphs import Adjacency, bits, completed
+from kerncause.knowledge import Knowledge, Limits
 from kerncause.scores import Comparison, Ledger, LocalScore
 from kerncause.search.base import Outcome, Progress, Step, Watcher
+from kerncause.search.choice import TIE, choosing, together
+from kerncause.search.members import outcome_of
 from kerncause.search.operators import (
     NO_LIMIT,
     Change,
@@ -38,10 +44,6 @@ from kerncause.search.operators import (
     turns,
 )
 
-# Nats: gains this close are equal, and a gain no larger is none. Far below what decides an edge, far above
-# the rounding of a sum of scores. What adds or turns an edge must gain more than the score's resolution as well.
-TIE = 1e-7
-
 
 def ges(
     score: LocalScore | Ledger,
@@ -49,6 +51,7 @@ def ges(
     max_parents: int | None = None,
     turning: bool = False,
     careful: bool = True,
+    knowledge: Knowledge | None = None,
     watch: Watcher | None = None,
 ) -> Outcome:
     """Search the equivalence classes of DAGs for one that scores high.
@@ -58,31 +61,48 @@ def ges(
         max_parents: no DAG of the result has a node with more parents.
         turning: whether to try turning edges after the backward phase.
         careful: whether deleting an undirected edge must gain in both of its directions.
+        knowledge: what the result must obey.
         watch: called at every step with where the search is.
     """
-    if max_parents is not None and (max_parents < 0 or max_parents != int(max_parents)):
-        raise OptionError(
-            f"max_parents (--max-parents) cannot be {max_parents}: "
-            "give a whole number of 0 or more, or leave it out for no limit"
-        )
-    run = _Run(Ledger.of(score), NO_LIMIT if max_parents is None else max_parents, watch or (lambda _: None))
+    ledger = Ledger.of(score)
+    limits = Knowledge.of(knowledge).limits(ledger.variables)
+    run = _Run(ledger, parent_limit(max_parents, limits), limits, watch or (lambda _: None))
     backward = careful_deletions if careful else deletions
     run.climb("forward", insertions)
     run.climb("backward", backward)
     while turning and run.climb("turning", turns, only_new=True):
         run.climb("forward", insertions)
         run.climb("backward", backward)
-    return Outcome(CPDAG.of(run.ledger.variables, run.graph), tuple(run.trace))
+    return outcome_of(ledger, run.graph, limits, run.trace)
+
+
+def parent_limit(max_parents: int | None, limits: Limits) -> int:
+    """Return how many parents a node may have; refuse what is no number, or less than knowledge requires."""
+    if max_parents is None:
+        return NO_LIMIT
+    if max_parents < 0 or max_parents != int(max_parents):
+        raise OptionError(
+            f"max_parents (--max-parents) cannot be {max_parents}: "
+            "give a whole number of 0 or more, or leave it out for no limit"
+        )
+    needed = max((required.bit_count() for required in limits.required), default=0)
+    if needed > max_parents:
+        raise OptionError(
+            f"max_parents (--max-parents) is {max_parents}, but knowledge requires {needed} parents of one variable: "
+            "raise the limit, or require less"
+        )
+    return int(max_parents)
 
 
 class _Run:
     """One search under way: the graph it is at, and the steps that led there."""
 
-    def __init__(self, ledger: Ledger, max_parents: int, watch: Watcher) -> None:
+    def __init__(self, ledger: Ledger, max_parents: int, limits: Limits, watch: Watcher) -> None:
         self.ledger = ledger
-        self.graph = Adjacency.of(len(ledger.variables))
+        self.graph = completed(limits.least())
         self.trace: list[Step] = []
         self._max_parents = max_parents
+        self._limits = limits
         self._watch = watch
         self._visited = {self.graph}
 
@@ -92,7 +112,7 @@ class _Run:
         while True:
             self._watch(Progress(phase, len(self.trace), self.graph.edge_count()))
             least = TIE if phase == "backward" else max(TIE, self.ledger.resolution)
-            move = self._best(list(operators(self.graph, self._max_parents)), least, only_new)
+            move = self._best(self._permitted(operators(self.graph, self._max_parents)), least, only_new)
             if move is None:
                 return taken
             operator, gain, self.graph = move
@@ -101,36 +121,37 @@ class _Run:
             taken += 1
 
     def _best(
-        self, operators: list[Operator], least: float, only_new: bool
+        self, operators: Sequence[Operator], least: float, only_new: bool
     ) -> tuple[Operator, float, Adjacency] | None:
-        """Return the best gaining operator, its gain and where it leads.
-
-        The score may give provisional values at first. Those are settled on which the choice depends: of the
-        best operator, and of every other that comes close to it, or to gaining.
-        """
+        """Return the best gaining operator, its gain and where it leads."""
         compared = {op: [self._comparisons(reading) for reading in op.readings] for op in operators}
-        self.ledger.prepare(c for readings in compared.values() for reading in readings for c in reading)
-        while True:
-            gains = {op: self._gain(readings) for op, readings in compared.items()}
-            best = self._first(gains, least, only_new)
-            doubts = {op: max(sum(map(self.ledger.doubt, r)) for r in readings) for op, readings in compared.items()}
-            close = gains[best[0]] - doubts[best[0]] if best else 0.0
-            contenders = [op for op, gain in gains.items() if gain + doubts[op] >= close]
-            decisive = [c for op in contenders for reading in compared[op] for c in reading]
-            if all(map(self.ledger.is_settled, decisive)):
-                return (best[0], gains[best[0]], best[1]) if best else None
-            self.ledger.prepare(decisive, settled=True)
 
-    def _gain(self, readings: Sequence[Sequence[Comparison]]) -> float:
-        return min(sum(map(self.ledger.gain, reading)) for reading in readings)
+        def first(gains: Mapping[Operator, float]) -> Operator | None:
+            return next(
+                (op for op in best_first(gains, least) if self._may_go(applied(self.graph, op), only_new)), None
+            )
 
-    def _first(self, gains: dict[Operator, float], least: float, only_new: bool) -> tuple[Operator, Adjacency] | None:
-        """Return the best gaining operator that may be taken, and where it leads."""
-        for operator in _best_first(gains, least):
-            graph = applied(self.graph, operator)
-            if not only_new or graph not in self._visited:
-                return operator, graph
-        return None
+        [chosen] = together(self.ledger, [choosing(self.ledger, compared, first)])
+        return None if chosen is None else (*chosen, applied(self.graph, chosen[0]))
+
+    def _permitted(self, operators: Iterator[Operator]) -> list[Operator]:
+        """Return the operators with the readings that knowledge permits; where none is, with those there are.
+
+        Whether the class it leads to has a DAG that obeys is looked at when it is taken.
+        """
+        if self._limits.say_nothing:
+            return list(operators)
+        permitted = [
+            (op, tuple(reading for reading in op.readings if all(map(self._permits, reading)))) for op in operators
+        ]
+        return [replace(op, readings=readings or op.readings) for op, readings in permitted]
+
+    def _permits(self, change: Change) -> bool:
+        return all(self._limits.permit(change.node, parents) for parents in (change.before, change.after))
+
+    def _may_go(self, graph: Adjacency, only_new: bool) -> bool:
+        """Tell whether a class may be the next: knowledge has a DAG in it, and it is new if it must be."""
+        return not (only_new and graph in self._visited) and self._limits.directed(graph) is not None
 
     def _comparisons(self, reading: Sequence[Change]) -> list[Comparison]:
         name = self.ledger.variables
@@ -158,7 +179,7 @@ class _Run:
         )
 
 
-def _best_first(gains: dict[Operator, float], least: float) -> Iterator[Operator]:
+def best_first(gains: Mapping[Operator, float], least: float) -> Iterator[Operator]:
     """Iterate over the operators that gain more than the least, best first; within a tie in their own order."""
     left = sorted((op for op, gain in gains.items() if gain > least), key=lambda op: -gains[op])
     while left:

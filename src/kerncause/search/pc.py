@@ -20,6 +20,10 @@ lightest that stand in the way are overturned:
    node that makes the lightest new colliders comes last: whichever is lighter. This ends, because each time there is
    a collider less or a directed edge more.
 
+Knowledge: a pair that may be joined neither way is parted from the beginning, and tested only to know what separates
+it, which tells colliders. A required edge is never tested. An edge that may go only one way does so before any
+collider is judged; if such edges go round in a circle, the one with the largest p-value is removed.
+
 What is returned is the completed graph of that DAG, so it always is an equivalence class. Which nodes the search gets
 stuck on, and so the answer, does not depend on the order in which nodes are taken away; only exactly equal p-values are
 decided by the order of the test's variables, which a Dataset derives from content.
@@ -30,9 +34,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from kerncause.errors import ComputationError, OptionError
-from kerncause.graphs import CPDAG, Adjacency, bits, completed, mask_of
+from kerncause.graphs import CPDAG, DAG, PDAG, Adjacency, bits, completed, consistent_extension, mask_of
 from kerncause.graphs.equivalence import v_structures
 from kerncause.independence import IndependenceTest, Query, TestResult, answers
+from kerncause.knowledge import Knowledge, Limits
 from kerncause.search.base import Outcome, Progress, Step, Watcher
 from kerncause.text import listed, quoted
 
@@ -45,6 +50,7 @@ def pc(
     *,
     alpha: float = 0.05,
     max_given: int | None = None,
+    knowledge: Knowledge | None = None,
     watch: Watcher | None = None,
     batch: Batch | None = None,
 ) -> Outcome:
@@ -58,6 +64,7 @@ def pc(
         test: any test of independence.
         alpha: a pair is parted where the p-value is larger.
         max_given: condition on no more variables than this.
+        knowledge: what the result must obey.
         watch: called at every level with where the search is.
         batch: answers a sequence of queries, in their order; by default here, one after the other.
     """
@@ -68,11 +75,18 @@ def pc(
             f"max_given (--max-given) cannot be {max_given}: "
             "give a whole number of 0 or more, or leave it out for no limit"
         )
-    run = _Run(test.variables, alpha, batch or (lambda queries: answers(test, queries)), watch or (lambda _: None))
+    limits = Knowledge.of(knowledge).limits(test.variables)
+    run = _Run(
+        test.variables, alpha, limits, batch or (lambda queries: answers(test, queries)), watch or (lambda _: None)
+    )
     level = 0
     while (max_given is None or level <= max_given) and run.part(level):
         level += 1
-    return Outcome(CPDAG.of(run.variables, run.orient()), tuple(run.trace), run.p_values())
+    graph = run.orient()
+    dag = consistent_extension(graph)
+    assert dag is not None
+    kind: type[PDAG] = CPDAG if limits.say_nothing else PDAG
+    return Outcome(kind.of(run.variables, graph), DAG.of(run.variables, dag), tuple(run.trace), run.p_values())
 
 
 @dataclass(frozen=True)
@@ -109,10 +123,14 @@ Separations = dict[Pair, Separation]
 class _Run:
     """One search under way: the edges that are left, and what parted the others."""
 
-    def __init__(self, variables: tuple[str, ...], alpha: float, batch: Batch, watch: Watcher) -> None:
+    def __init__(self, variables: tuple[str, ...], alpha: float, limits: Limits, batch: Batch, watch: Watcher) -> None:
         self.variables = variables
         self.trace: list[Step] = []
-        self._graph = Adjacency.of(len(variables), undirected=combinations(range(len(variables)), 2))
+        pairs = combinations(range(len(variables)), 2)
+        possible = [(i, j) for i, j in pairs if limits.allowed[j] >> i & 1 or limits.allowed[i] >> j & 1]
+        self._graph = Adjacency.of(len(variables), undirected=possible)
+        self._parted = sorted(set(combinations(range(len(variables)), 2)) - set(possible))
+        self._limits = limits
         self._separations: Separations = {}
         self._alpha, self._batch, self._watch = alpha, batch, watch
         self._tests = 0
@@ -121,13 +139,18 @@ class _Run:
     def part(self, level: int) -> bool:
         """Part the pairs that some set of `level` neighbours separates; tell whether there was any set to try."""
         self._tell("skeleton")
-        tried = [(pair, given) for pair in self._graph.links() for given in _sets(self._graph, pair, level)]
+        open_ = [pair for pair in self._graph.links() if not self._is_required(*pair)]
+        # What separates a pair that knowledge parts is asked for as well: it tells colliders.
+        open_ += [pair for pair in self._parted if pair not in self._separations]
+        tried = [(pair, given) for pair in open_ for given in _sets(self._graph, pair, level)]
         found: Separations = {}
         for (pair, given), p_value in zip(tried, self._p_values(tried), strict=True):
             self._largest[pair] = max(p_value, self._largest.get(pair, 0.0))
             if p_value > self._alpha and (pair not in found or p_value > found[pair].p_value):
                 found[pair] = Separation(mask_of(given), p_value)
         for pair, separation in sorted(found.items()):
+            if pair in self._parted:
+                continue
             self._graph = self._graph.changed(remove=[pair, pair[::-1]])
             self._note("skeleton", "remove", *pair, list(bits(separation.given)), separation.p_value)
         self._separations |= found
@@ -136,7 +159,11 @@ class _Run:
     def p_values(self) -> dict[frozenset[str], float]:
         """Return the largest p-value met for every pair that is still joined."""
         name = self.variables
-        return {frozenset((name[i], name[j])): self._largest[i, j] for i, j in self._graph.links()}
+        tested = [pair for pair in self._graph.links() if pair in self._largest]
+        return {frozenset((name[i], name[j])): self._largest[i, j] for i, j in tested}
+
+    def _is_required(self, i: int, j: int) -> bool:
+        return bool(self._limits.required[j] >> i & 1 or self._limits.required[i] >> j & 1)
 
     def _p_values(self, tried: Sequence[tuple[Pair, tuple[int, ...]]]) -> list[float]:
         name = self.variables
@@ -153,18 +180,35 @@ class _Run:
         return p_values
 
     def orient(self) -> Adjacency:
-        """Return the completed graph that the colliders lead to."""
+        """Return the completed graph that the colliders lead to, with the directions that knowledge adds."""
         self._tell("orientation")
+        known = self._known_arrows()
         judged = judged_colliders(self._graph, self._separations)
-        graph = completed(extension(self._graph, compatible(judged), self._separations))
+        graph = completed(extension(self._graph, compatible(judged, known), self._separations, known))
         there = {(a, b, c) for a, b, c in v_structures(graph)}
         for collider in judged:
             holds = (collider.a, collider.middle, collider.c) in there
             self._note_collider("collider" if holds else "drop", collider)
         before = {(collider.a, collider.middle, collider.c) for collider in judged}
         for a, b, c in sorted(there - before):
-            self._note_collider("force", Collider(a, b, c, self._separations[a, c].p_value))
-        return graph
+            self._note_collider("force", Collider(a, b, c, _weight(self._separations, (a, c))))
+        closed = self._limits.directed(graph)
+        assert closed is not None
+        return closed
+
+    def _known_arrows(self) -> list[Pair]:
+        """Return the edges that may go only one way; while they go round in a circle, part the weakest pair of it."""
+        while True:
+            allowed = self._limits.allowed
+            both = [arc for i, j in self._graph.links() for arc in ((i, j), (j, i))]
+            arrows = [(i, j) for i, j in both if not allowed[i] >> j & 1]
+            graph = Adjacency.of(self._graph.size, arrows)
+            circle = [(i, j) for i, j in arrows if graph.reachable(j) >> i & 1 and not self._is_required(i, j)]
+            if not circle:
+                return arrows
+            p_value, i, j = max((self._largest.get((min(arc), max(arc)), 0.0), *arc) for arc in circle)
+            self._graph = self._graph.changed(remove=[(i, j), (j, i)])
+            self._note("orientation", "remove", i, j, [], p_value)
 
     def _note_collider(self, operator: str, collider: Collider) -> None:
         self._note("orientation", operator, collider.a, collider.middle, [collider.c], collider.weight)
@@ -207,10 +251,11 @@ def judged_colliders(skeleton: Adjacency, separations: Separations) -> list[Coll
     return sorted(found, key=lambda collider: collider.key)
 
 
-def compatible(colliders: Sequence[Collider]) -> list[Collider]:
-    """Return those that neither oppose an arrow of one before them nor close a directed cycle."""
-    size = 1 + max((max(collider.middle, collider.c) for collider in colliders), default=0)
-    arrows, accepted = Adjacency.of(size), []
+def compatible(colliders: Sequence[Collider], known: Sequence[Pair] = ()) -> list[Collider]:
+    """Return those that neither oppose a known arrow or one of a collider before them, nor close a directed cycle."""
+    nodes = [node for collider in colliders for node in (collider.middle, collider.c)]
+    size = 1 + max([*nodes, *(node for arc in known for node in arc)], default=0)
+    arrows, accepted = Adjacency.of(size, known), []
     for collider in colliders:
         # A path from the middle back to an end is a cycle; an opposing arrow is the shortest such path.
         if not arrows.reachable(collider.middle) & (1 << collider.a | 1 << collider.c):
@@ -219,12 +264,14 @@ def compatible(colliders: Sequence[Collider]) -> list[Collider]:
     return accepted
 
 
-def extension(skeleton: Adjacency, colliders: Sequence[Collider], separations: Separations) -> Adjacency:
-    """Return a DAG with this skeleton and, as far as that can be, exactly these colliders.
+def extension(
+    skeleton: Adjacency, colliders: Sequence[Collider], separations: Separations, known: Sequence[Pair] = ()
+) -> Adjacency:
+    """Return a DAG with this skeleton, the known arrows and, as far as that can be, exactly these colliders.
 
     The colliders are compatible, the heaviest first.
     """
-    kept, forced = list(colliders), list[Pair]()
+    kept, forced = list(colliders), list(known)
     while True:
         arcs = [arc for collider in kept for arc in collider.arcs] + forced
         graph = skeleton.changed(remove=[(b, a) for a, b in arcs])
@@ -266,10 +313,15 @@ def _new_colliders(graph: Adjacency, x: int, left: int) -> set[Pair]:
 def _lightest_last(graph: Adjacency, stuck: int, separations: Separations) -> tuple[float, int]:
     """Return the node that makes the lightest new colliders by coming last, and their weight."""
     return min(
-        (sum(sorted(separations[pair].p_value for pair in _new_colliders(graph, x, stuck))), x)
+        (sum(sorted(_weight(separations, pair) for pair in _new_colliders(graph, x, stuck))), x)
         for x in bits(stuck)
         if not graph.children(x) & stuck
     )
+
+
+def _weight(separations: Separations, pair: Pair) -> float:
+    """Return how strongly a pair was judged; knowledge that parts it says nothing about colliders."""
+    return separations[pair].p_value if pair in separations else 0.0
 
 
 def _is_within(collider: Collider, nodes: int) -> bool:

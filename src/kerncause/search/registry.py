@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from kerncause.errors import OptionError
 from kerncause.search.base import Outcome
+from kerncause.search.boss import boss
+from kerncause.search.exact import exact
 from kerncause.search.ges import ges
 from kerncause.search.pc import pc
 from kerncause.text import quoted
@@ -19,15 +21,19 @@ class Search:
         run: takes a score or a test, and the options.
         by: which of the two.
         options: what can be asked for, with its default.
+        draws: whether it draws random numbers and takes a seed.
     """
 
     run: Callable[..., Outcome]
     by: Literal["score", "test"]
     options: Mapping[str, Any]
+    draws: bool = False
 
 
 SEARCHES: Mapping[str, Search] = {
     "ges": Search(ges, "score", {"max_parents": None, "turning": False, "careful": True}),
+    "boss": Search(boss, "score", {"max_parents": None, "restarts": 2}, draws=True),
+    "exact": Search(exact, "score", {"max_parents": None, "prune": None}),
     "pc": Search(pc, "test", {"alpha": 0.05, "max_given": None}),
 }
 

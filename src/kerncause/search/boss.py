@@ -1,0 +1,270 @@
+"""Best order score search (Andrews, Ramsey, Sanchez-Romero, Camchong, Kummerfeld 2023) for any local score.
+
+An order of the variables stands for a DAG: each variable gets of those before it the parents that grow and shrink
+choose: add the best while it gains, then remove the worst while that gains. The score of an order is that of its DAG.
+
+1. Climb: take the variables in turn, and put each where the order scores highest; repeat until none moves.
+2. The score may tell the DAGs of one equivalence class apart. If another DAG of the class scores higher, climb again
+   from an order of that one.
+3. Backward: delete edges of the class as GES does, as long as the best DAG of the class scores higher for it.
+
+From the canonical order, then from `restarts` random ones; the best DAG of all is kept.
+
+* It ends: every move, every change of DAG and every deletion raises the score by more than rounding, and there are
+  finitely many orders and DAGs.
+* It is deterministic for a seed; ties go to the place nearest to where a variable is, and to the earlier restart.
+* What grow and shrink choose depends on the variables before and not on their order, so it is kept (`_parents`); all
+  choices for the places of one variable are made side by side, with one batch of scores for each round.
+* Knowledge: parents are chosen between those required and those allowed, and only orders are looked at in which
+  required causes come first.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import cycle
+
+import numpy as np
+
+from kerncause.errors import OptionError
+from kerncause.graphs import Adjacency, bits, completed
+from kerncause.graphs.equivalence import topological_order
+from kerncause.knowledge import Knowledge, Limits
+from kerncause.scores import Comparison, Ledger, LocalScore
+from kerncause.search.base import Outcome, Progress, Step, Watcher
+from kerncause.search.choice import TIE, Asking, Need, choosing, together
+from kerncause.search.ges import parent_limit
+from kerncause.search.members import best_member, outcome_of
+from kerncause.search.operators import applied, deletions
+
+Order = tuple[int, ...]
+
+
+def boss(
+    score: LocalScore | Ledger,
+    *,
+    max_parents: int | None = None,
+    restarts: int = 2,
+    knowledge: Knowledge | None = None,
+    seed: int = 0,
+    watch: Watcher | None = None,
+) -> Outcome:
+    """Search the orders of the variables for one whose DAG scores high.
+
+    Args:
+        score: any local score, or a ledger that computes its batches elsewhere.
+        max_parents: no variable gets more parents; a DAG of the class may have as many.
+        restarts: how many random orders to begin from, after the canonical one.
+        knowledge: what the result must obey.
+        seed: of the random orders.
+        watch: called at every step with where the search is.
+    """
+    if isinstance(restarts, bool) or not isinstance(restarts, int) or restarts < 0:
+        raise OptionError(f"restarts (--restarts) cannot be {restarts}: give a whole number of 0 or more")
+    ledger = Ledger.of(score)
+    limits = Knowledge.of(knowledge).limits(ledger.variables)
+    run = _Run(ledger, parent_limit(max_parents, limits), limits, watch or (lambda _: None))
+    rng = np.random.default_rng(seed)
+    size = len(ledger.variables)
+    begin = [tuple(range(size)), *(tuple(rng.permutation(size).tolist()) for _ in range(restarts))]
+    tried: list[tuple[float, Adjacency]] = []
+    for order in begin:
+        tried.append(run.best_from(order))
+    best = max(total for total, _ in tried)
+    dag = next(dag for total, dag in tried if total >= best - TIE)
+    return outcome_of(ledger, completed(dag), limits, run.trace, dag)
+
+
+class _Run:
+    """One search under way: the parents chosen so far, and the steps."""
+
+    def __init__(self, ledger: Ledger, max_parents: int, limits: Limits, watch: Watcher) -> None:
+        self.trace: list[Step] = []
+        self._ledger, self._limits, self._max_parents = ledger, limits, max_parents
+        self._watch = watch
+        self._parents: dict[tuple[int, int], int] = {}
+        self._best: dict[Adjacency, Adjacency | None] = {}
+        self._edges = 0
+
+    def best_from(self, order: Order) -> tuple[float, Adjacency]:
+        """Climb from an order until neither moving a variable nor another DAG of the class nor a deletion gains."""
+        order = self._climbed(self._lawful(order))
+        dag = self._graph(order)
+        while True:
+            better = self._backward(self._best_of_class(dag))
+            if self._worth(better) <= self._worth(dag) + TIE:
+                return self._worth(dag), dag
+            # Grow and shrink may choose other parents than `better` has, and do worse with them.
+            climbed = self._graph(self._climbed(tuple(topological_order(better))))
+            dag = max(better, climbed, key=self._worth)
+            if dag is better:
+                return self._worth(better), better
+
+    def _lawful(self, order: Sequence[int]) -> Order:
+        """Return the order with every required cause moved to the front of its effect."""
+        place = {node: k for k, node in enumerate(order)}
+        found: list[int] = []
+
+        def put(node: int) -> None:
+            if node not in found:
+                for cause in sorted(bits(self._limits.required[node]), key=place.__getitem__):
+                    put(cause)
+                found.append(node)
+
+        for node in order:
+            put(node)
+        return tuple(found)
+
+    def _climbed(self, order: Order) -> Order:
+        """Put each variable where the order scores highest, again and again until none moves."""
+        unmoved = 0
+        for node in cycle(order):
+            if unmoved == len(order):
+                return order
+            self._watch(Progress("order", len(self.trace), self._edges))
+            moved, gain = self._best_place(order, node)
+            unmoved = 0 if moved != order else unmoved + 1
+            if moved != order:
+                order = moved
+                self._note(order, node, gain)
+        return order
+
+    def _best_place(self, order: Order, node: int) -> tuple[Order, float]:
+        """Return the order with a variable where that scores highest, and what it gains."""
+        others = tuple(k for k in order if k != node)
+        here, own = order.index(node), 1 << node
+        before = [0]
+        for k in others:
+            before.append(before[-1] | 1 << k)
+        self._choose(
+            [
+                *((k, before[i]) for i, k in enumerate(others)),
+                *((k, before[i] | own) for i, k in enumerate(others)),
+                *((node, mask) for mask in before),
+            ]
+        )
+        apart = [self._value(k, before[i]) for i, k in enumerate(others)]
+        below = [self._value(k, before[i] | own) for i, k in enumerate(others)]
+        totals = {
+            i: sum(apart[:i]) + self._value(node, before[i]) + sum(below[i:])
+            for i in range(len(order))
+            if self._may_stand(node, others, i)
+        }
+        best = max(totals.values())
+        if best <= totals[here] + TIE:
+            return order, 0.0
+        place = min((i for i, total in totals.items() if total >= best - TIE), key=lambda i: (abs(i - here), i))
+        return (*others[:place], node, *others[place:]), best - totals[here]
+
+    def _may_stand(self, node: int, others: Order, place: int) -> bool:
+        required = self._limits.required
+        causes_late = any(required[node] >> k & 1 for k in others[place:])
+        return not causes_late and not any(required[k] >> node & 1 for k in others[:place])
+
+    def _choose(self, wanted: Iterable[tuple[int, int]]) -> None:
+        """Have the parents chosen of each node among those before it, unless that is done."""
+        new = [key for key in dict.fromkeys(map(self._key, wanted)) if key not in self._parents]
+        found = together(self._ledger, [self._grown_and_shrunk(*key) for key in new])
+        self._parents.update(zip(new, found, strict=True))
+
+    def _key(self, pair: tuple[int, int]) -> tuple[int, int]:
+        """Leave out of those before a node the ones that may not be its parents."""
+        return pair[0], pair[1] & self._limits.allowed[pair[0]]
+
+    def _grown_and_shrunk(self, node: int, before: int) -> Asking[int]:
+        parents = self._limits.required[node]
+        least = max(TIE, self._ledger.resolution)
+        while parents.bit_count() < self._max_parents:
+            more = [parents | 1 << k for k in bits(before & ~parents)]
+            chosen = yield from self._best_of(node, parents, more, least)
+            if chosen is None:
+                break
+            parents = chosen[0]
+        while free := parents & ~self._limits.required[node]:
+            fewer = [parents & ~(1 << k) for k in bits(free)]
+            chosen = yield from self._best_of(node, parents, fewer, TIE)
+            if chosen is None:
+                break
+            parents = chosen[0]
+        yield Need([self._change(node, 0, parents)], settled=True)
+        return parents
+
+    def _best_of(
+        self, node: int, parents: int, others: Sequence[int], least: float
+    ) -> Asking[tuple[int, float] | None]:
+        """Choose the parent set that gains most, if it gains more than the least."""
+        moves = {other: [[self._change(node, parents, other)]] for other in others}
+        return choosing(self._ledger, moves, partial(_best_above, least))
+
+    def _change(self, node: int, before: int, after: int) -> Comparison:
+        name = self._ledger.variables
+        return Comparison(name[node], frozenset(name[k] for k in bits(before)), frozenset(name[k] for k in bits(after)))
+
+    def _value(self, node: int, before: int) -> float:
+        return self._ledger.gain(self._change(node, 0, self._parents[self._key((node, before))]))
+
+    def _graph(self, order: Order) -> Adjacency:
+        """Return the DAG of an order."""
+        before, pairs = 0, list[tuple[int, int]]()
+        for node in order:
+            pairs.append((node, before))
+            before |= 1 << node
+        self._choose(pairs)
+        arcs = [(k, node) for node, mask in pairs for k in bits(self._parents[self._key((node, mask))])]
+        return Adjacency.of(len(order), arcs)
+
+    def _worth(self, dag: Adjacency) -> float:
+        """Return what all parents of a DAG are worth."""
+        worths = [self._change(node, 0, dag.parents(node)) for node in range(dag.size)]
+        self._ledger.prepare(worths, settled=True)
+        return sum(map(self._ledger.gain, worths))
+
+    def _best_of_class(self, dag: Adjacency) -> Adjacency:
+        """Return the best DAG of the class of this one, itself included."""
+        best = self._best_in(completed(dag), dag)
+        return best if best is not None and self._worth(best) > self._worth(dag) + TIE else dag
+
+    def _best_in(self, graph: Adjacency, known: Adjacency | None = None) -> Adjacency | None:
+        """Return the best DAG of a class that obeys; None if none does."""
+        if graph not in self._best:
+            closed = self._limits.directed(graph)
+            self._best[graph] = None if closed is None else best_member(self._ledger, closed, known).dag
+        return self._best[graph]
+
+    def _backward(self, dag: Adjacency) -> Adjacency:
+        """Delete edges of the class while its best DAG scores higher for it.
+
+        Only deletions are looked at that gain in some DAG of the class.
+        """
+        while True:
+            graph = completed(dag)
+            changes = {op: self._change(c.node, c.before, c.after) for op in deletions(graph) for [c] in op.readings}
+            self._ledger.prepare(changes.values(), settled=True)
+            gaining = {applied(graph, op): None for op, change in changes.items() if self._ledger.gain(change) > TIE}
+            better = max(filter(None, map(self._best_in, gaining)), key=self._worth, default=dag)
+            if self._worth(better) <= self._worth(dag) + TIE:
+                return dag
+            dag = better
+
+    def _note(self, order: Order, node: int, gain: float) -> None:
+        """Write down a move: the variable now stands behind the source."""
+        name, place = self._ledger.variables, order.index(node)
+        self._edges = self._graph(order).edge_count()
+        self.trace.append(
+            Step(
+                number=len(self.trace) + 1,
+                phase="order",
+                operator="move",
+                source=name[order[place - 1]] if place else "",
+                target=name[node],
+                given=tuple(name[k] for k in order[:place]),
+                gain=gain,
+                edges=self._edges,
+                scores=self._ledger.computed,
+            )
+        )
+
+
+def _best_above(least: float, gains: Mapping[int, float]) -> int | None:
+    """Return the set that gains most, the first of those that are tied; None if none gains more than the least."""
+    best = max(gains.values(), default=0.0)
+    return next((s for s, gain in gains.items() if gain >= best - TIE), None) if best > least else None
