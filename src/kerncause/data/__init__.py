@@ -2,7 +2,7 @@
 
 from kerncause.data.dataset import Dataset
 from kerncause.data.of_table import OfTable
-from kerncause.data.options import Missing, TableOptions
+from kerncause.data.options import Missing, Origin, TableOptions
 from kerncause.data.points import Points, occurrences
 from kerncause.data.read import read_frame, read_table
 from kerncause.data.variable import Kind, Variable
@@ -12,6 +12,7 @@ __all__ = [
     "Kind",
     "Missing",
     "OfTable",
+    "Origin",
     "Points",
     "TableOptions",
     "Variable",

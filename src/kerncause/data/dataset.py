@@ -16,7 +16,7 @@ import pandas as pd
 
 from kerncause.data.canonical import colours, row_order
 from kerncause.data.encode import Encoded, encode
-from kerncause.data.options import Missing, TableOptions
+from kerncause.data.options import Missing, Origin, TableOptions
 from kerncause.data.points import Floats, Ints, Points
 from kerncause.data.variable import Kind, Variable
 from kerncause.errors import DataError, OptionError
@@ -46,6 +46,7 @@ class Dataset:
         options: how the table was read.
         notices: sentences about the table that a person should read (rows dropped, more columns than rows).
         weights: (N,) how often each row occurs, if equal rows are kept once (`compact`); None: once each.
+        origin: the file it was read from, if it was.
     """
 
     variables: tuple[Variable, ...]
@@ -56,6 +57,7 @@ class Dataset:
     options: TableOptions = field(default_factory=TableOptions, repr=False)
     notices: tuple[str, ...] = ()
     weights: Ints | None = field(default=None, repr=False)
+    origin: Origin | None = field(default=None, repr=False)
     _positions: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     _points: dict[str, Points] = field(default_factory=dict, repr=False)
     _thinned: dict[int, "Dataset"] = field(default_factory=dict, repr=False)
@@ -153,6 +155,11 @@ class Dataset:
             self.variable(name)
         return tuple(name for name in self.canonical if name in wanted)
 
+    def columns_of(self, name: str) -> tuple[int, ...]:
+        """Return where the columns of a variable stand in `codes` and `values`."""
+        self.variable(name)
+        return self._positions[name]
+
     def points(self, name: str) -> Points:
         """Return the standardised values of one variable, (n, l), with equal rows grouped."""
         if name not in self._points:
@@ -180,6 +187,12 @@ class Dataset:
                 chosen = np.searchsorted(np.cumsum(self.weights), chosen, side="right")
             self._thinned[rows] = replace(self._rows(chosen), weights=None)
         return self._thinned[rows]
+
+    def sampled(self, rng: np.random.Generator, with_replacement: bool = False) -> "Dataset":
+        """Return half of the rows, or as many as there are with replacement, on the same scale."""
+        n = self.n_rows
+        chosen = rng.integers(n, size=n) if with_replacement else rng.permutation(n)[: (n + 1) // 2]
+        return self._rows(np.sort(chosen))
 
     def repeated(self) -> "Dataset":
         """Return the table with every row as often as it occurs."""
@@ -306,7 +319,7 @@ def _variable(name: str, columns: list[str], encoded: Mapping[str, Encoded], opt
     missing = int(np.isnan(np.column_stack([encoded[c].numbers for c in columns])).any(axis=1).sum())
     if name not in options.groups:
         only = encoded[columns[0]]
-        return Variable(name, only.kind, tuple(columns), only.levels, only.reason, missing)
+        return Variable(name, only.kind, tuple(columns), only.levels, only.reason, missing, only.level_codes)
     for column in columns:
         member = encoded[column]
         if member.kind is Kind.CATEGORICAL and len(member.levels or ()) > 2:

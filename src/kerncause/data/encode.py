@@ -44,12 +44,13 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Encoded:
-    """A column as numbers (n,), NaN where missing, with its kind, its levels and the reason for both."""
+    """A column as numbers (n,), NaN where missing, with its kind, its levels, the reason for both, and their codes."""
 
     numbers: Floats
     kind: Kind
     levels: tuple[str, ...] | None
     reason: str
+    level_codes: tuple[float, ...] | None = None
 
 
 def encode(name: str, column: "pd.Series[Any]", kind: Kind | None, levels: Sequence[str] | None) -> Encoded:
@@ -158,7 +159,7 @@ def _with_levels(name: str, column: "pd.Series[Any]", kind: Kind | None, levels:
         )
     numbers = np.full(len(column), np.nan)
     numbers[column.notna().to_numpy()] = texts.map(positions).to_numpy(dtype=np.float64)
-    return Encoded(numbers, kind or Kind.ORDINAL, tuple(words), "levels as listed")
+    return Encoded(numbers, kind or Kind.ORDINAL, tuple(words), "levels as listed", _counting(len(words)))
 
 
 def _plain(name: str, column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -254,7 +255,7 @@ def _is_date(column: "pd.Series[Any]") -> bool:
 def _own_levels(numbers: Floats, kind: Kind, reason: str) -> Encoded:
     """Numbers that serve as their own codes, so that an unseen level leaves the others where they are."""
     values = np.unique(numbers[~np.isnan(numbers)])
-    return Encoded(numbers, kind, tuple(_level_text(v) for v in values), reason)
+    return Encoded(numbers, kind, tuple(_level_text(v) for v in values), reason, tuple(values.tolist()))
 
 
 def _alphabetical(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -270,7 +271,13 @@ def _words(column: "pd.Series[Any]") -> "pd.Series[Any]":
 def _coded(column: "pd.Series[Any]", kind: Kind, reason: str) -> Encoded:
     codes = column.cat.codes.to_numpy(dtype=np.float64)
     numbers = np.where(codes < 0, np.nan, codes + 1)
-    return Encoded(numbers, kind, tuple(_level_text(c) for c in column.cat.categories), reason)
+    levels = tuple(_level_text(c) for c in column.cat.categories)
+    return Encoded(numbers, kind, levels, reason, _counting(len(levels)))
+
+
+def _counting(count: int) -> tuple[float, ...]:
+    """Return 1, 2, ..., the codes of words."""
+    return tuple(float(k) for k in range(1, count + 1))
 
 
 def _level_text(value: object) -> str:

@@ -11,6 +11,15 @@ Missing = Literal["error", "drop", "testwise"]
 
 
 @dataclass(frozen=True)
+class Origin:
+    """The file that a table was read from, as it was named, and how."""
+
+    path: str
+    separator: str | None = None
+    decimal: str = "."
+
+
+@dataclass(frozen=True)
 class TableOptions:
     """How a table is to be read; every field has the meaning of the argument of `Dataset.from_frame`."""
 
@@ -38,6 +47,11 @@ class TableOptions:
             object.__setattr__(self, field_name, {str(k): v for k, v in getattr(self, field_name).items()})
         object.__setattr__(self, "groups", {k: [str(v) for v in vs] for k, vs in self.groups.items()})
         object.__setattr__(self, "drop", [str(name) for name in self.drop])
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> "TableOptions":
+        """Return the options that `as_json` wrote."""
+        return cls(**written)
 
     def na_values_of(self, column: str) -> frozenset[str]:
         """Return the texts that mean a missing value in one column."""

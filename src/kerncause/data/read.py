@@ -5,12 +5,14 @@ import gzip
 import io
 import warnings
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from kerncause.data.dataset import Dataset
+from kerncause.data.options import Origin
 from kerncause.errors import DataError, OptionError
 from kerncause.text import counted, listed, printable, quoted
 
@@ -19,7 +21,8 @@ SEPARATORS = (",", "\t", ";", "|")
 
 def read_table(path: str | Path, *, separator: str | None = None, decimal: str = ".", **options: Any) -> Dataset:
     """Read a file and check it; `options` are those of `Dataset.from_frame`."""
-    return Dataset.from_frame(read_frame(path, separator=separator, decimal=decimal), **options)
+    data = Dataset.from_frame(read_frame(path, separator=separator, decimal=decimal), **options)
+    return replace(data, origin=Origin(str(path), separator, decimal))
 
 
 def read_frame(

@@ -38,6 +38,7 @@ class Variable:
         levels: the values of an ordinal or categorical variable, in the order of their codes.
         reason: how the kind was decided, in words for the user.
         missing: number of the table's rows in which it has no value.
+        level_codes: the numbers that stand for the levels.
     """
 
     name: str
@@ -46,3 +47,10 @@ class Variable:
     levels: tuple[str, ...] | None
     reason: str
     missing: int
+    level_codes: tuple[float, ...] | None = None
+
+    def level(self, code: float) -> str:
+        """Return the level that a number stands for, or the number."""
+        if self.levels is None or self.level_codes is None:
+            return f"{code:.4g}"
+        return self.levels[self.level_codes.index(code)]

@@ -1,0 +1,140 @@
+"""The Gaussian process behind a local score, to look at: what share it explains, and how the effect follows a parent.
+
+With K_t = K_PA + s_e^2 I and A = K_t^-1, for any function g of the response
+
+    E[g(X) | pa] ~ k(pa, PA) A g(X)                       (the same weights that predict K_X)
+    residual of row i, left out: (A Y)_i / A_ii           (Y centred; Rasmussen and Williams 2006, eq. 5.12)
+
+The share explained is 1 - |residuals, left out|^2 / |Y - its mean, left out|^2 over all columns of Y = K_X: near 0 if
+the parents say nothing, and below 0 if they mislead. A partial dependence averages the prediction over the rows' values
+of the other parents: for a product of kernels the mean of k over those rows is a vector, computed once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from kerncause.data import Dataset, Kind
+from kerncause.kernels import gaussian, median_heuristic, product_gaussian
+from kerncause.linalg import one_blas_thread, stacked_squared_distances
+from kerncause.scores import LocalFit
+
+Floats = npt.NDArray[np.float64]
+MOST_ROWS = 1000
+CURVE_POINTS = 40
+# The range of a curve leaves out the outermost values, where there are few rows to go by.
+CURVE_RANGE = (0.01, 0.99)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """How a variable follows one of its parents, the other parents as they come.
+
+    Attributes:
+        at: (g,) values of the parent, in its own units, or codes of its levels.
+        mean: (g,) mean of the response in its own units; for a categorical response (g, levels), probabilities.
+        spread: (g,) standard deviation of the response there; None for a categorical response.
+        labels: (g,) the same in words.
+        levels: the names of the response's levels, if it is categorical.
+    """
+
+    at: Floats
+    mean: Floats
+    spread: Floats | None
+    labels: tuple[str, ...] = ()
+    levels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """The model of one variable at the parameters of a fit, on at most `MOST_ROWS` rows."""
+
+    data: Dataset
+    target: str
+    fit: LocalFit
+
+    @classmethod
+    def of(cls, data: Dataset, target: str, fit: LocalFit) -> "FittedModel | None":
+        """Return the model; None if the fit is of a score without kernels, or there are no rows."""
+        if fit.noise is None:
+            return None
+        rows = data.complete_for({target, *fit.bandwidths}).repeated().thinned(MOST_ROWS)
+        return cls(rows, target, fit) if rows.n_rows > 1 else None
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The parents, in the order of the bandwidths."""
+        return tuple(self.fit.bandwidths)
+
+    def _kernel(self, names: Sequence[str]) -> Floats:
+        """Return the product of the kernels of some parents, (n, n); ones for none."""
+        n = self.data.n_rows
+        if not names:
+            return np.ones((n, n))
+        distances = stacked_squared_distances([self.data.points(name).values for name in names], n)
+        return product_gaussian(distances, np.array([self.fit.bandwidths[name] for name in names]))
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        with one_blas_thread():
+            K = self._kernel(self.parents)
+            K[np.diag_indices_from(K)] += float(self.fit.noise or 0.0) ** 2
+            factor = scipy.linalg.cho_factor(K, lower=True)
+            inverse: Floats = scipy.linalg.cho_solve(factor, np.eye(len(K)))
+        return inverse
+
+    def share_explained(self) -> float:
+        """Return the share of the response's variance in kernel space that the parents predict, each row left out."""
+        response, n = self.data.points(self.target), self.data.n_rows
+        width = self.fit.response_bandwidth or median_heuristic(response)
+        Y = product_gaussian(stacked_squared_distances([response.values], n), np.array([width]))
+        Y = Y - Y.mean(axis=0)
+        with one_blas_thread():
+            left_out = (self._inverse @ Y) / np.diag(self._inverse)[:, None]
+        return float(1.0 - np.sum(left_out**2) / np.sum((Y * n / (n - 1)) ** 2))
+
+    def curve(self, parent: str) -> Curve | None:
+        """Return how the response follows a parent; None where one of the two is a vector."""
+        cause, effect = self.data.variable(parent), self.data.variable(self.target)
+        if Kind.VECTOR in (cause.kind, effect.kind):
+            return None
+        at, standardised = self._places(parent)
+        others = [name for name in self.parents if name != parent]
+        gaps = (standardised[:, None] - self.data.points(parent).values[:, 0][None]) ** 2
+        k = gaussian(gaps, self.fit.bandwidths[parent]) * self._kernel(others).mean(axis=0)
+        codes = self._codes(self.target)
+        with one_blas_thread():
+            weights = k @ self._inverse
+        labels = tuple(cause.level(code) for code in at.tolist())
+        if effect.kind is Kind.CATEGORICAL:
+            shares = np.clip(_predicted(weights, codes[:, None] == np.array(effect.level_codes)), 0.0, None)
+            return Curve(at, shares / shares.sum(axis=1, keepdims=True), None, labels, effect.levels)
+        mean, square = _predicted(weights, np.column_stack([codes, codes**2])).T
+        return Curve(at, mean, np.sqrt(np.clip(square - mean**2, 0.0, None)), labels)
+
+    def _places(self, parent: str) -> tuple[Floats, Floats]:
+        """Return where to look at a parent: in its own units, and standardised."""
+        codes, standardised = self._codes(parent), self.data.points(parent).values[:, 0]
+        distinct, first = np.unique(codes, return_index=True)
+        if self.data.variable(parent).kind is not Kind.CONTINUOUS or len(distinct) < 2:
+            return distinct, standardised[first]
+        low, high = np.quantile(codes, CURVE_RANGE).tolist()
+        at = np.linspace(low, high, CURVE_POINTS)
+        return at, np.interp(at, distinct, standardised[first])
+
+    def _codes(self, name: str) -> Floats:
+        """Return the numbers of a variable with one column, before standardising."""
+        column: Floats = self.data.codes[:, self.data.columns_of(name)[0]]
+        return column
+
+
+def _predicted(weights: Floats, values: npt.NDArray[Any]) -> Floats:
+    """Return the weighted means (g, c) of values (n, c), which are shifted towards the mean where weights are short."""
+    mean = values.mean(axis=0)
+    predicted: Floats = mean + weights @ (values - mean)
+    return predicted
