@@ -44,10 +44,11 @@ def edges_of(result, names=None):
 
 
 def test_a_result_has_what_was_promised(mixed):
-    assert mixed.edges.columns.tolist() == ["source", "target", "directed", "gain", "bandwidth"]
+    figures = ["gain", "bandwidth", "preference", "probability"]
+    assert mixed.edges.columns.tolist() == ["source", "target", "directed", *figures]
     assert len(mixed.edges) == len(mixed.graph.skeleton)
     assert set(mixed.graph.nodes) == {"a", "b", "level", "flag", "xy"}
-    assert mixed.member.to_cpdag() == mixed.graph
+    assert mixed.dag.to_cpdag() == mixed.graph
     assert mixed.score == pytest.approx(sum(fit.value for fit in mixed.fits.values()))
     assert mixed.trace[-1].edges == len(mixed.edges)
     assert "variables" in repr(mixed)
@@ -56,8 +57,8 @@ def test_a_result_has_what_was_promised(mixed):
 
 def test_gains_are_what_the_score_loses_without_the_edge(mixed):
     score = LearnedKernelScore(mixed.data)
-    for parent, child in mixed.member.edges:
-        parents = mixed.member.parents(child)
+    for parent, child in mixed.dag.edges:
+        parents = mixed.dag.parents(child)
         loss = score.local_score(child, parents) - score.local_score(child, parents - {parent})
         row = next(e for e in mixed.edge_list if {e.source, e.target} == {parent, child})
         assert row.gain == pytest.approx(loss)
@@ -111,8 +112,8 @@ def test_sachs_and_child_are_found():
 
 def test_max_parents_is_honoured(sachs):
     limited = discover(networks.load("sachs").sample(500, seed=9), max_parents=1)
-    assert max(len(limited.member.parents(v)) for v in limited.graph.nodes) <= 1
-    assert max(len(sachs.member.parents(v)) for v in sachs.graph.nodes) > 1
+    assert max(len(limited.dag.parents(v)) for v in limited.graph.nodes) <= 1
+    assert max(len(sachs.dag.parents(v)) for v in sachs.graph.nodes) > 1
     assert limited.settings["search_options"]["max_parents"] == 1
 
 

@@ -41,6 +41,7 @@ FROZEN = {
     "appendix-discrete": (1, "a4bf402f5daf"),
     "appendix-1000": (1, "71c5d4d582e8"),
     "appendix-gradient": (1, "5934ae07feba"),
+    "searches": (1, "36bc991a3b3f"),
 }
 
 
@@ -257,11 +258,11 @@ class TestResultsFile:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            ('{"experiment": "other", "version": 1}\n', "results of other version 1, and this is toy version 1"),
-            ('{"experiment": "toy", "version": 0}\n', "results of toy version 0, and this is toy version 1"),
-            ("a,b\n1,2\n", "is no results file of toy"),
-            ("[]\n", "is no results file of toy"),
-            ('{"experiment": "toy", "version": 1}\n{"method": 1}\n', "is no results file of toy"),
+            ('{"experiment": "other", "version": 1}\n', "rows of experiment other, and this is experiment toy"),
+            ('{"experiment": "toy", "version": 0}\n', "rows of version 0, and this is version 1"),
+            ("a,b\n1,2\n", "is no file of rows"),
+            ("[]\n", "has rows of something else"),
+            ('{"experiment": "toy", "version": 1}\n{"method": 1}\n', "is no results file"),
         ],
     )
     def test_other_files_are_refused_and_left_alone(self, tmp_path, content, message):

@@ -4,12 +4,13 @@
 >>> sample = kerncause.networks.load("sachs").sample(200, seed=1)
 >>> result = kerncause.discover(sample, max_parents=2)
 >>> result.edges.columns.tolist()
-['source', 'target', 'directed', 'gain', 'bandwidth']
+['source', 'target', 'directed', 'gain', 'bandwidth', 'preference', 'probability']
 """
 
 from kerncause import metrics, networks
 from kerncause.data import Dataset, Kind, Variable, read_table
-from kerncause.discover import Status, discover
+from kerncause.directions import Direction, direction
+from kerncause.discover import discover
 from kerncause.errors import (
     ComputationError,
     DataError,
@@ -20,10 +21,13 @@ from kerncause.errors import (
 )
 from kerncause.graphs import CPDAG, DAG, PDAG, read_graph, write_graph
 from kerncause.independence import IndependenceTest, make_test
+from kerncause.knowledge import Knowledge, read_knowledge
+from kerncause.learn import Status
 from kerncause.metrics import compare
 from kerncause.result import Result
+from kerncause.saved import load_result
 from kerncause.scores import LearnedKernelScore, LocalFit, LocalScore, ScoreParameters, make_score
-from kerncause.search import ges, pc
+from kerncause.search import boss, exact, ges, pc
 from kerncause.simulate import Simulation, simulate
 from kerncause.version import __version__
 
@@ -35,10 +39,12 @@ __all__ = [
     "DataError",
     "DataWarning",
     "Dataset",
+    "Direction",
     "GraphError",
     "IndependenceTest",
     "KerncauseError",
     "Kind",
+    "Knowledge",
     "LearnedKernelScore",
     "LocalFit",
     "LocalScore",
@@ -49,15 +55,20 @@ __all__ = [
     "Status",
     "Variable",
     "__version__",
+    "boss",
     "compare",
+    "direction",
     "discover",
+    "exact",
     "ges",
+    "load_result",
     "make_score",
     "make_test",
     "metrics",
     "networks",
     "pc",
     "read_graph",
+    "read_knowledge",
     "read_table",
     "simulate",
     "write_graph",

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from kerncause.baselines import find_baseline
 from kerncause.errors import OptionError
 from kerncause.independence import IndependenceTest, find_test
+from kerncause.knowledge import Knowledge
 from kerncause.parallel import worker_count
 from kerncause.scores import LocalScore, find_score
 from kerncause.search import find_search
@@ -16,10 +17,11 @@ from kerncause.text import quoted
 
 @dataclass(frozen=True)
 class Preset:
-    """Options of score and search under one name."""
+    """Options of score and search under one name, and which search."""
 
     score: Mapping[str, Any]
     search: Mapping[str, Any]
+    search_name: str | None = None
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -28,6 +30,7 @@ PRESETS: Mapping[str, Preset] = {
     "paper": Preset(
         score={"bandwidths": "shared", "starts": 1},
         search={"turning": False, "careful": False, "max_parents": None},
+        search_name="ges",
     ),
 }
 
@@ -49,6 +52,7 @@ class Plan:
         score: its name or the object.
         test: its name or the object.
         search: the name of the search.
+        knowledge: what the result must obey.
         method: the name of the method.
         preset: the name of the preset.
         options: of the score, the test or the method.
@@ -60,6 +64,7 @@ class Plan:
     score: str | LocalScore | None = None
     test: str | IndependenceTest | None = None
     search: str | None = None
+    knowledge: Knowledge = field(default_factory=Knowledge)
     method: str | None = None
     preset: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -80,12 +85,14 @@ class Plan:
         test_options: Mapping[str, Any] | None = None,
         method_options: Mapping[str, Any] | None = None,
         timeout: float | None = None,
+        knowledge: Knowledge | Mapping[str, Any] | None = None,
     ) -> "Plan":
         """Refuse what cannot be done or does not go together, before any work is done."""
         worker_count(workers)
         if preset is not None and preset not in PRESETS:
             raise OptionError(f"there is no preset {quoted(preset)}: the choices are {', '.join(PRESETS)}")
         of_search = _given(search_options or {})
+        known = Knowledge.of(knowledge)
         asked = _given(
             {
                 "score": score,
@@ -93,6 +100,7 @@ class Plan:
                 "preset": preset,
                 "test": test,
                 "timeout": timeout,
+                "knowledge": known or None,
                 "score_options": score_options or None,
                 "test_options": test_options or None,
                 "method_options": method_options or None,
@@ -103,18 +111,25 @@ class Plan:
             options = find_baseline(method).settled(method_options or {})
             _refuse(asked, {"method_options", "timeout"}, f"method {method}")
             return cls("method", method=method, options=options, timeout=timeout)
-        search = DEFAULT_SEARCH if search is None else search
+        search = _search_of(preset, search)
         found = find_search(search)
         if found.by == "test":
-            _refuse(asked, {"search", "test", "test_options", *found.options}, f"search {search}")
+            _refuse(asked, {"search", "test", "test_options", "knowledge", *found.options}, f"search {search}")
             test = DEFAULT_TEST if test is None else test
             if isinstance(test, str):
                 find_test(test)
             else:
                 _refuse_options_of_object("test", test_options, None)
             of_search = {**found.options, **of_search}
-            return cls("test", test=test, search=search, options=test_options or {}, search_options=of_search)
-        _refuse(asked, {"score", "search", "preset", "score_options", *found.options}, f"search {search}")
+            return cls(
+                "test",
+                test=test,
+                search=search,
+                knowledge=known,
+                options=test_options or {},
+                search_options=of_search,
+            )
+        _refuse(asked, {"score", "search", "preset", "score_options", "knowledge", *found.options}, f"search {search}")
         score = DEFAULT_SCORE if score is None else score
         if isinstance(score, str):
             find_score(score)
@@ -122,7 +137,15 @@ class Plan:
             _refuse_options_of_object("score", score_options, preset)
         chosen = _chosen(preset, dict(score_options or {}), of_search)
         of_search = {**found.options, **chosen.search}
-        return cls("score", score=score, search=search, preset=preset, options=chosen.score, search_options=of_search)
+        return cls(
+            "score",
+            score=score,
+            search=search,
+            knowledge=known,
+            preset=preset,
+            options=chosen.score,
+            search_options=of_search,
+        )
 
     def settings(self, seed: int, workers: int | None, executor: Executor | None) -> dict[str, Any]:
         """Return what is written down with a result."""
@@ -137,7 +160,16 @@ class Plan:
             "seed": seed,
             "workers": crew,
             "search_options": dict(self.search_options),
+            "knowledge": self.knowledge.as_json(),
         }
+
+
+def _search_of(preset: str | None, search: str | None) -> str:
+    """Return the search that was asked for, or that a preset means, or the default."""
+    meant = None if preset is None else PRESETS[preset].search_name
+    if search is not None and meant is not None and find_search(search) is not find_search(meant):
+        raise OptionError(f"preset {preset} means search {meant}, not {search}: leave out one of the two")
+    return search or meant or DEFAULT_SEARCH
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:

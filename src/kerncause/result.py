@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from kerncause.confidence import Confidence
 from kerncause.data import Dataset
 from kerncause.errors import KerncauseError, OptionError
-from kerncause.graphs import CPDAG, DAG
+from kerncause.explain import Explanation, explained
+from kerncause.graphs import DAG, PDAG
 from kerncause.graphs.files.dot import dot_name
-from kerncause.scores import LocalFit
+from kerncause.scores import Ledger, LocalFit
 from kerncause.search import Step
 from kerncause.text import counted, printable, quoted
 
@@ -40,12 +42,16 @@ class Edge:
     """One edge of the result.
 
     Attributes:
-        source: the cause; for an undirected edge the end that is the parent in `Result.member`.
+        source: the cause; for an undirected edge the end that is the parent in `Result.dag`.
         target: the effect, or the other end.
         directed: whether every DAG of the class has it this way round.
-        gain: what the score of `Result.member` would lose without it, in nats per output column. Undirected edges
+        gain: what the score of `Result.dag` would lose without it, in nats per output column. Undirected edges
             have another gain the other way round, where a score is not the same for all DAGs of a class.
         bandwidth: the bandwidth of the parent in the model of the child (long: smooth, weak).
+        preference: of an undirected edge, by how many nats the best DAG of the class with source -> target scores above
+            the best with target -> source.
+        probability: of an undirected edge, how often preferences like this one are right, where that is known
+            (`kerncause.directions`); 0.5 says nothing.
         p_value: of a search by tests, the largest that it met for this pair: how near it came to parting it.
         weight: what a method that learns weights gave to it.
     """
@@ -55,6 +61,8 @@ class Edge:
     directed: bool
     gain: float | None = None
     bandwidth: float | None = None
+    preference: float | None = None
+    probability: float | None = None
     p_value: float | None = None
     weight: float | None = None
 
@@ -80,11 +88,11 @@ class Way:
 
 WAYS: Mapping[str, Way] = {
     "score": Way(
-        ("gain", "bandwidth"),
+        ("gain", "bandwidth", "preference", "probability"),
         lambda gain: gain,
         lambda gain: f"{gain:.1f}",
         "local score",
-        "A line can go either way; its gain is that of left causing right.",
+        "A line can go either way; its gain, preference and probability are those of left causing right.",
     ),
     "test": Way(("p_value",), lambda p: -p, lambda p: f"p {p:.2g}", "test", "A line can go either way."),
     "method": Way(
@@ -101,13 +109,14 @@ WAYS: Mapping[str, Way] = {
 class Result:
     """A learned causal graph.
 
-    The graph is a CPDAG: an undirected edge can go either way without changing any independence. Gains and
-    bandwidths are those of `member`, one DAG of the class that is chosen by content alone.
+    The graph is a CPDAG: an undirected edge can go either way without changing any independence. Kernel scores tell the
+    DAGs of such a class apart all the same: `dag` is the one that they find best.
 
     Attributes:
-        graph: the equivalence class.
-        member: the DAG of the class on which the gains, the bandwidths and `score` were computed.
-        fits: the local model of every variable in `member`; empty where no score was used.
+        graph: the equivalence class; with knowledge, a PDAG that has the directions which follow from it as well.
+        dag: the DAG of the class with the highest score, on which gains and bandwidths were computed; any DAG of it, if
+            no score was used.
+        fits: the local model of every variable in `dag`; empty where no score was used.
         edge_list: every edge, in the order of the table.
         trace: every step of the search.
         settings: what was asked for, enough to do it again.
@@ -115,10 +124,12 @@ class Result:
         seconds: how long the search took.
         scores_computed: how many local scores (or tests) it needed.
         by: `score`, `test` or `method`: what the edges rest on.
+        ledger: the local scores of a search by a score, to ask further questions of.
+        confidence: how often halves of the rows gave each edge, if that was asked for.
     """
 
-    graph: CPDAG
-    member: DAG
+    graph: PDAG
+    dag: DAG
     fits: Mapping[str, LocalFit] = field(repr=False)
     edge_list: tuple[Edge, ...] = field(repr=False)
     trace: tuple[Step, ...] = field(repr=False)
@@ -127,6 +138,8 @@ class Result:
     seconds: float
     scores_computed: int
     by: Literal["score", "test", "method"] = "score"
+    ledger: Ledger | None = field(default=None, repr=False)
+    confidence: Confidence | None = field(default=None, repr=False)
 
     @property
     def way(self) -> Way:
@@ -135,10 +148,17 @@ class Result:
 
     @cached_property
     def edges(self) -> pd.DataFrame:
-        """One row per edge: source, target, directed, and gain and bandwidth, or p_value, or weight."""
-        return pd.DataFrame(
-            [*map(self._row, self.edge_list)], columns=["source", "target", "directed", *self.way.figures]
-        )
+        """One row per edge: source, target, directed, and the figures of a score, or p_value, or weight.
+
+        With confidence also `joined`, the share of the halves that have the edge, and `pointed`, the share of these
+        whose best DAG has it in this direction.
+        """
+        rows = [*map(self._row, self.edge_list)]
+        table = pd.DataFrame(rows, columns=["source", "target", "directed", *self.way.figures])
+        if self.confidence is not None:
+            table["joined"] = [self.confidence.joined(e.source, e.target) for e in self.edge_list]
+            table["pointed"] = [self.confidence.points(e.source, e.target) for e in self.edge_list]
+        return table
 
     def _row(self, edge: Edge) -> dict[str, Any]:
         return {name: getattr(edge, name) for name in ("source", "target", "directed", *self.way.figures)}
@@ -154,8 +174,17 @@ class Result:
 
     @property
     def score(self) -> float | None:
-        """The total score of `member`, the sum of its local scores; None where no score was used."""
+        """The total score of `dag`, the sum of its local scores; None where no score was used."""
         return sum(fit.value for fit in self.fits.values()) if self.by == "score" else None
+
+    def explain(self, source: str, target: str) -> Explanation:
+        """Say what speaks for the edge from source to target, or against it: see `Explanation`."""
+        if self.ledger is None:
+            raise OptionError(
+                f"this result rests on {'a score without a name' if self.by == 'score' else f'a {self.by}'}, which has "
+                "nothing to explain an edge by: learn it with a score, such as learned"
+            )
+        return explained(self.ledger, self.data, self.dag, source, target)
 
     def to_networkx(self) -> "nx.DiGraph[str]":
         """Return a DiGraph with `directed` and the figures on the edges; undirected edges go both ways."""
@@ -175,21 +204,26 @@ class Result:
             "data": {
                 "rows": self.data.n_rows,
                 "hash": self.data.hash,
+                "file": None if self.data.origin is None else asdict(self.data.origin),
                 "variables": [asdict(variable) for variable in self.data.variables],
             },
             "score": self.score,
-            "member": [list(edge) for edge in self.member.edges],
+            "fits": {name: _written_fit(fit) for name, fit in self.fits.items()},
+            "confidence": None if self.confidence is None else self.confidence.as_json(),
+            "seconds": self.seconds,
+            "scores_computed": self.scores_computed,
+            "dag": [list(edge) for edge in self.dag.edges],
         }
 
     def to_dot(self) -> str:
         """Return the graph in the language of Graphviz, every name quoted.
 
-        Undirected edges run as in `member`, so that a layered drawing follows a causal order; the larger the
+        Undirected edges run as in `dag`, so that a layered drawing follows a causal order; the larger the
         gain, the thicker the line.
         """
         lines = ["digraph kerncause {", *DOT_STYLE, *(f"  {dot_name(node)};" for node in self.graph.nodes)]
         rows = {frozenset((edge.source, edge.target)): edge for edge in self.edge_list}
-        for parent, child in self.member.edges:
+        for parent, child in self.dag.edges:
             edge = rows[frozenset((parent, child))]
             width = 1.0 + math.log10(1.0 + max(edge.gain or 0.0, 0.0))
             arrow = "" if edge.directed else ", dir=none"
@@ -262,6 +296,12 @@ def writable(directory: Path) -> "Iterator[Path]":
     finally:
         if scratch is not None:
             shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _written_fit(fit: LocalFit) -> dict[str, Any]:
+    """Return what of a fit is written down: not where an ascent could go on."""
+    whole = asdict(replace(fit, provisional=None, curvature=None))
+    return {name: value for name, value in whole.items() if name not in ("provisional", "curvature")}
 
 
 def _plain(value: object) -> object:

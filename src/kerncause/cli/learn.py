@@ -14,18 +14,23 @@ from kerncause.cli.options import (
     DecimalOption,
     DropOption,
     EngineOption,
+    ForbidOption,
     GroupOption,
     KindOption,
+    KnowledgeOption,
     LevelsOption,
     MissingOption,
     NaOption,
     PresetOption,
+    RequireOption,
     ScoreOption,
     SepOption,
     SetOption,
+    TierOption,
     ToleranceOption,
     cells,
     given,
+    known_from,
     read,
     refuse_twice,
     settings,
@@ -35,6 +40,7 @@ from kerncause.errors import DataWarning
 from kerncause.independence import TESTS, make_test
 from kerncause.plan import DEFAULT_SCORE, Plan
 from kerncause.result import Result
+from kerncause.saved import load_result
 from kerncause.scores import Comparison, Ledger, make_score
 from kerncause.search import SEARCHES
 
@@ -45,6 +51,7 @@ from kerncause.search import SEARCHES
         "kerncause discover data.csv --kind zip=categorical --drop id",
         "kerncause discover trial.csv --levels dose=low,avg,high --missing drop",
         "kerncause discover sensors.csv --group position=x,y,z --max-parents 3",
+        "kerncause discover data.csv --tier age,sex --tier smoking --tier cancer --forbid 'sex>age'",
         "kerncause discover data.csv --search pc --test kci --alpha 0.01",
         "kerncause discover data.csv --method notears --set threshold=0.2",
     )
@@ -67,9 +74,21 @@ def discover(
     engine: EngineOption = None,
     tolerance: ToleranceOption = None,
     max_parents: Annotated[
-        int | None, typer.Option("--max-parents", metavar="K", help="GES: no variable gets more parents than this.")
+        int | None,
+        typer.Option("--max-parents", metavar="K", help="By a score: no variable gets more parents."),
     ] = None,
     turning: Annotated[bool, typer.Option("--turning", help="GES: try turning edges at the end.")] = False,
+    restarts: Annotated[
+        int | None, typer.Option(metavar="K", help="BOSS: random orders to begin from, after the first. Default: 2.")
+    ] = None,
+    prune: Annotated[
+        float | None,
+        typer.Option(metavar="NATS", help="exact: skip parent sets whose subsets all lost more. Default: score all."),
+    ] = None,
+    knowledge: KnowledgeOption = None,
+    tier: TierOption = None,
+    require: RequireOption = None,
+    forbid: ForbidOption = None,
     test: Annotated[
         str | None, typer.Option(metavar="NAME", help=f"PC: the test, {', '.join(TESTS)}. Default: kci.")
     ] = None,
@@ -86,6 +105,17 @@ def discover(
         float | None, typer.Option(metavar="SECONDS", help="Stop such a method after this long. Default: 3600.")
     ] = None,
     setting: SetOption = None,
+    confidence: Annotated[
+        int | None,
+        typer.Option(metavar="B", help="Learn B more graphs from random halves of the rows, and count their edges."),
+    ] = None,
+    confidence_rows: Annotated[
+        str,
+        typer.Option(metavar="HOW", help="Which rows those have: half, or bootstrap (its ties fool kernel scores)."),
+    ] = "half",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="With --confidence and --out: go on with the halves that are there.")
+    ] = False,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Processes to use. Default: one per core.")
     ] = None,
@@ -105,14 +135,22 @@ def discover(
     """
     screen = Screen(quiet)
     with errors():
-        asked = given(max_parents=max_parents, turning=turning or None, alpha=alpha, max_given=max_given)
+        asked = given(
+            max_parents=max_parents,
+            turning=turning or None,
+            restarts=restarts,
+            prune=prune,
+            alpha=alpha,
+            max_given=max_given,
+        )
+        known = known_from(knowledge, tier, require, forbid)
         kernel, named = given(engine=engine, tolerance=tolerance), settings(setting)
         refuse_twice(kernel, named)
-        by = Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout).by
+        by = Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout, knowledge=known).by
         options: dict[str, Any] = {f"{by}_options": {**kernel, **named} if by == "score" else named}
         if by != "score" and kernel:
             options["score_options"] = kernel  # to be refused, not ignored
-        Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout, **options)
+        Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout, knowledge=known, **options)
         if out is not None:
             Result.check_writable(out)  # say so now, not after an hour
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
@@ -129,6 +167,11 @@ def discover(
                 method=method,
                 test=test,
                 timeout=timeout,
+                knowledge=known,
+                confidence=confidence,
+                confidence_rows=confidence_rows,
+                directory=out if confidence is not None else None,
+                resume=resume,
                 watch=watch,
                 **asked,
                 **options,
@@ -177,6 +220,28 @@ def score(
         ledger.prepare(without.values(), settled=True)
         gains = {parent: ledger.gain(comparison) for parent, comparison in without.items()}
         Screen(quiet=False).fit(target, fit, gains)
+
+
+@app.command(
+    epilog=examples(
+        "kerncause discover data.csv --out result",
+        "kerncause explain result smoking cancer",
+    )
+)
+def explain(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A directory that discover --out wrote.")],
+    source: Annotated[str, typer.Argument(metavar="CAUSE", help="Where the edge begins.")],
+    target: Annotated[str, typer.Argument(metavar="EFFECT", help="Where it ends.")],
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The table, if it is no longer where it was.")
+    ] = None,
+) -> None:
+    """Say why an edge is in a result, or why it is not.
+
+    What it gains, what turning it round would cost, its bandwidths, the share it explains, and the next best parents.
+    """
+    with errors():
+        Screen(quiet=False).explanation(load_result(result, data).explain(source, target))
 
 
 @app.command(

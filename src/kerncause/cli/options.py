@@ -3,13 +3,15 @@
 import csv
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
-from kerncause.data import Dataset, Kind, Missing, TableOptions, read_frame
+from kerncause.data import Dataset, Kind, Missing, Origin, TableOptions, read_frame
 from kerncause.errors import OptionError
+from kerncause.knowledge import Knowledge, read_knowledge
 from kerncause.plan import PRESETS
 from kerncause.regression import ENGINES
 from kerncause.scores import SCORES
@@ -79,6 +81,44 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the score, test or method by name. Repeatable."),
 ]
+KnowledgeOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="What is known beforehand: a TOML file with tiers, required, forbidden, ..."),
+]
+TierOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL,COL", help="A group of variables; none causes any of the groups before. Repeatable."),
+]
+RequireOption = Annotated[
+    list[str] | None, typer.Option(metavar="'A>B'", help="The edge from A to B must be there. Repeatable.")
+]
+ForbidOption = Annotated[
+    list[str] | None, typer.Option(metavar="'A>B'", help="The edge from A to B must not be there. Repeatable.")
+]
+
+
+def known_from(
+    path: Path | None, tiers: list[str] | None, required: list[str] | None, forbidden: list[str] | None
+) -> Knowledge:
+    """Return what a file and the options say together."""
+    typed = Knowledge(
+        [cells(tier) for tier in tiers or ()],
+        [_arrow("--require", text) for text in required or ()],
+        [_arrow("--forbid", text) for text in forbidden or ()],
+    )
+    return typed if path is None else read_knowledge(path) | typed
+
+
+def _arrow(option: str, text: str) -> tuple[str, str]:
+    """Read `A>B` or `A->B`; a name with a > in it can be put in double quotes."""
+    try:
+        words = next(csv.reader(io.StringIO(text.replace("->", ">"), newline=""), delimiter=">"), [])
+    except csv.Error:
+        words = []
+    ends = [word.strip() for word in words]
+    if len(ends) != 2 or not all(ends):
+        raise OptionError(f"{option} cannot be {quoted(text)}: write it as {option} 'CAUSE>EFFECT'")
+    return ends[0], ends[1]
 
 
 def given(**options: Any) -> dict[str, Any]:
@@ -114,7 +154,8 @@ def read(
     na: list[str] | None,
 ) -> Dataset:
     """Read a table with the options as they were typed."""
-    frame = read_frame(path, separator={"tab": "\t", "\\t": "\t"}.get(sep or "", sep), decimal=decimal)
+    separator = {"tab": "\t", "\\t": "\t"}.get(sep or "", sep)
+    frame = read_frame(path, separator=separator, decimal=decimal)
     columns = [str(name) for name in frame.columns]
     options = TableOptions(
         kinds=pairs("--kind", kind, columns),
@@ -124,7 +165,7 @@ def read(
         na_values=_na_values(na or [], columns),
         drop=drop or (),
     )
-    return Dataset.of(frame, options)
+    return replace(Dataset.of(frame, options), origin=Origin(str(path), separator, decimal))
 
 
 def _na_values(texts: list[str], columns: list[str]) -> dict[str, list[str]]:

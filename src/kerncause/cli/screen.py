@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import typer
 from rich.console import Console
 from rich.live import Live
@@ -14,9 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from kerncause.data import Dataset
-from kerncause.discover import Status
 from kerncause.errors import KerncauseError
+from kerncause.explain import Curve, Explanation
 from kerncause.independence import TestResult
+from kerncause.learn import Status
 from kerncause.metrics import GraphComparison
 from kerncause.result import Result
 from kerncause.simulate import Simulation
@@ -26,10 +29,15 @@ from kerncause.text import counted, listed, printable
 FIGURES: Mapping[str, Callable[[float], str]] = {
     "gain": lambda gain: f"{gain:.1f}",
     "bandwidth": lambda bandwidth: f"{bandwidth:.2f}",
+    "preference": lambda nats: f"{nats:.1f}",
+    "probability": lambda probability: f"{probability:.0%}",
     "p_value": lambda p: f"{p:.2g}",
     "weight": lambda weight: f"{weight:.2f}",
+    "joined": lambda share: f"{share:.0%}",
+    "pointed": lambda share: f"{share:.0%}",
 }
 MOST_VARIABLES_SHOWN = 30
+MOST_PLACES_SHOWN = 7
 REFRESH_SECONDS = 0.1
 
 
@@ -161,6 +169,16 @@ class Screen:
             if flag:
                 self._out.print(Text.assemble(("note: ", "yellow"), sentence))
 
+    def explanation(self, found: Explanation) -> None:
+        """Show why an edge is there, or is not."""
+        first, *others = found.sentences()
+        self._out.print(Text(first, style="bold"))
+        for sentence in others:
+            self._out.print(Text(f"  {sentence}"))
+        if found.curve is not None:
+            self._out.print(_curve_table(found, found.curve))
+        self._out.print("Nats rank parents of one variable; they are not Bayes factors.", style="dim")
+
     def test(self, x: str, y: str, given: Sequence[str], found: TestResult) -> None:
         """Show one test of independence."""
         condition = f" given {listed(given)}" if given else ""
@@ -226,17 +244,32 @@ def _progress_line(status: Status) -> str:
     )
 
 
+def _curve_table(found: Explanation, curve: Curve) -> Table:
+    """Show a curve at a handful of places."""
+    grid = Table(box=None, padding=(0, 2), header_style="dim")
+    grid.add_column(Text(printable(found.source, 30)), justify="right")
+    heads = curve.levels or (f"{printable(found.target, 30)} on average",)
+    for head in heads:
+        grid.add_column(Text(printable(head, 30)), justify="right")
+    places = np.unique(np.linspace(0, len(curve.at) - 1, MOST_PLACES_SHOWN).round().astype(int))
+    for i in places:
+        values = curve.mean[i] if curve.mean.ndim > 1 else [curve.mean[i]]
+        spread = "" if curve.spread is None else f" ± {curve.spread[i]:.2g}"
+        grid.add_row(Text(printable(curve.labels[i], 30)), *(Text(f"{value:.3g}{spread}") for value in values))
+    return grid
+
+
 def _edge_table(result: Result) -> Table:
     grid = Table(box=None, padding=(0, 2), header_style="dim")
     grid.add_column("edge", overflow="fold")
-    for figure in result.way.figures:
+    told = result.edges.dropna(axis="columns", how="all").columns
+    figures = [name for name in told if name not in ("source", "target", "directed")]
+    for figure in figures:
         grid.add_column(figure.replace("_", "-"), justify="right", no_wrap=True)
+    shares = {(row["source"], row["target"]): row for row in result.edges.to_dict("records")}
     for edge in result.strongest_first():
         line = f"{printable(edge.source, 30)} {'→' if edge.directed else '—'} {printable(edge.target, 30)}"
-        values = [getattr(edge, figure) for figure in result.way.figures]
-        shown = [
-            FIGURES[figure](value) if value is not None else ""
-            for figure, value in zip(result.way.figures, values, strict=True)
-        ]
+        row = shares[edge.source, edge.target]
+        shown = ["" if pd.isna(row[figure]) else FIGURES[figure](row[figure]) for figure in figures]
         grid.add_row(Text(line), *shown)
     return grid

@@ -31,6 +31,9 @@ STYLES: Mapping[str, tuple[str, str, str]] = {
     "dibs": ("#4D4D4D", "v", "DiBS"),
     "learned, dense": ("#D55E00", "o", "learned, dense engine"),
     "marginal, dense": ("#0072B2", "s", "Marg, dense engine"),
+    "ges": ("#0072B2", "s", "GES"),
+    "boss": ("#D55E00", "o", "BOSS"),
+    "exact": ("#4D4D4D", "v", "optimum"),
 }
 # What one entry of a legend takes.
 LEGEND_INCHES = 1.2

@@ -16,7 +16,7 @@ from kerncause.metrics import compare
 TIMEOUT = 600.0
 
 # By a score: GES forward and backward, nothing else, no limit on parents. One start, one bandwidth for all parents.
-_PLAIN = {"turning": False, "careful": False}
+_PLAIN = {"search": "ges", "turning": False, "careful": False}
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "learned": {"score": "learned", "preset": "paper"},
     "marginal": {"score": "marginal", "preset": "paper"},
@@ -24,7 +24,7 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "gp": {"score": "gp", "preset": "paper"},
     "pc-kci": {"search": "pc", "test": "kci", "alpha": 0.05},
     "learned, per parent": {"score": "learned", "score_options": {"starts": 1}, **_PLAIN},
-    "learned, our defaults": {"score": "learned"},
+    "learned, our defaults": {"score": "learned", "search": "ges"},
     "notears": {"method": "notears", "timeout": TIMEOUT},
     "notears-mlp": {"method": "notears-mlp", "timeout": TIMEOUT},
     "dag-gnn": {"method": "dag-gnn", "timeout": TIMEOUT},

@@ -15,6 +15,7 @@ from kerncause.experiments.specs import (
     fig4_convergence,
     fig4_real,
     fig4_time,
+    searches,
 )
 from kerncause.text import quoted
 
@@ -31,6 +32,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         appendix_discrete,
         appendix_1000,
         appendix_gradient,
+        searches,
     )
 }
 

@@ -31,7 +31,7 @@ from kerncause.regression import (
 )
 from kerncause.scores.base import LocalFit, Lookup
 from kerncause.scores.climb import START_SCALES, Climb, Precursor, Task, climb, finish
-from kerncause.scores.optimise import Ascent, Interval, Layout, Objective
+from kerncause.scores.optimise import Ascent, Interval, Layout, Objective, curvature, refine
 from kerncause.scores.parameters import R_NAMES, ScoreParameters, check_interval
 from kerncause.scores.response_model import ResponseModel
 from kerncause.scores.table import TableScore, nothing_to_explain
@@ -47,6 +47,8 @@ LEAST_DOUBT = 0.5
 # The same for what the curvature says is missing, in units of that: on flat ground it can be as wrong as this.
 DOUBT_OF_PROMISE = 10.0
 NOTHING_BESIDE = 0.01
+# Nats that may be missing of a maximum that is one of many to be counted.
+ENOUGH_FROM_OTHER_ROWS = 0.05
 # How much rougher engines may be on fewer rows.
 ROUGHER = 10.0
 
@@ -152,6 +154,33 @@ class KernelScore(TableScore):
             return fit
         fit = self._provisional(fit, climbed, task)
         return self.settled(target, parents, fit) if settle else fit
+
+    def curved(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
+        """Return a fit with the curvature of the loss at its parameters, for `refitted`."""
+        if fit.noise is None:
+            return fit
+        names, data = self._rows_for(target, parents)
+        with one_blas_thread():
+            task = self._task(target, names, data, self._options["engine"])
+            theta = task.layout.start(self._checked(fit, names), 1.0)
+            H = curvature(task.near(theta), theta)
+        return replace(fit, curvature=tuple(map(tuple, H.tolist())))
+
+    def refitted(self, target: str, parents: Collection[str], begin: LocalFit) -> LocalFit:
+        """Maximise S/q on these rows, beginning from a curved fit on other rows of the same table.
+
+        The value is that of the engine, not certified, within `ENOUGH_FROM_OTHER_ROWS` of the maximum.
+        """
+        names, data = self._rows_for(target, parents)
+        if (nothing := nothing_to_explain(data, target)) is not None:
+            return nothing
+        if begin.curvature is None:
+            return self.fit(target, parents)
+        with one_blas_thread():
+            task = self._task(target, names, data, self._options["engine"])
+            theta = task.layout.start(self._checked(begin, names), 1.0)
+            end = refine(task.near(theta), theta, np.array(begin.curvature), ENOUGH_FROM_OTHER_ROWS)
+        return self._fit_at(end, names, task, data.points(target), starts_disagree=False)
 
     def _fit_at(
         self, end: Ascent, names: tuple[str, ...], task: Task, response: Points, starts_disagree: bool

@@ -21,6 +21,8 @@ Where this departs from the paper, and why:
   values, where k(a, b) = exp(-1/8), whatever the split and whatever the bounds.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
 from kerncause.data import Dataset, Points
@@ -49,6 +51,9 @@ class LearnedKernelScore(KernelScore):
         parent_bounds: where each s_k may lie.
         noise_bounds: where s_e may lie.
     """
+
+    # What its preference for a direction is worth was measured: see `kerncause.directions`.
+    directions_are_calibrated: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -76,6 +76,12 @@ class Ledger:
         """Return a ledger for a score; a ledger is one already."""
         return score if isinstance(score, Ledger) else cls(score)
 
+    def at_rest(self) -> "Ledger":
+        """Return a ledger with the same scores that computes what is new here, when its processes are gone."""
+        ledger = Ledger(self.score)
+        ledger._fits = dict(self._fits)
+        return ledger
+
     @property
     def variables(self) -> tuple[str, ...]:
         """The score's variables, in the order by which ties are broken."""
@@ -152,6 +158,13 @@ class Ledger:
         comparison = Comparison(target, same, same)
         self.prepare([comparison], settled=True)
         return self._fits[self._queries(comparison)[0]]
+
+    def rough_fit(self, target: str, parents: Iterable[str]) -> LocalFit:
+        """Return the fit of one target with its parents as it was first computed, settled or not."""
+        same = frozenset(parents)
+        comparison = Comparison(target, same, same)
+        self.prepare([comparison])
+        return self._fits[self._queries(comparison)[0]].before_settling
 
     def _queries(self, comparison: Comparison) -> tuple[Query, Query]:
         target, before, after = comparison.target, comparison.before, comparison.after

@@ -1,0 +1,227 @@
+"""Learning a graph from a Dataset by what was planned: a search with a score or a test, or a method of others."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kerncause.baselines import TIMEOUT, BaselineOutcome, run_baseline
+from kerncause.data import Dataset
+from kerncause.directions import probability
+from kerncause.errors import ComputationError, OptionError
+from kerncause.graphs import DAG, PDAG
+from kerncause.independence import IndependenceTest, make_test
+from kerncause.parallel import batches, batches_of_tests
+from kerncause.plan import Plan
+from kerncause.result import Edge
+from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, make_score
+from kerncause.search import Outcome, Progress, Step, find_search
+from kerncause.text import listed
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a watcher of `discover` is told: where the search is, scores computed, seconds gone."""
+
+    phase: str
+    step: int
+    edges: int
+    scores: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What one way of discovery gives."""
+
+    graph: PDAG
+    dag: DAG
+    edges: tuple[Edge, ...]
+    trace: tuple[Step, ...] = ()
+    fits: Mapping[str, LocalFit] = field(default_factory=dict)
+    computed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    ledger: Ledger | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """One discovery under way."""
+
+    table: Dataset
+    plan: Plan
+    seed: int
+    workers: int | None
+    executor: Executor | None
+    told: "Told"
+
+    def found(self) -> Found:
+        """Do it, and look whether the graph obeys what is known."""
+        found = {"score": self.by_score, "test": self.by_test, "method": self.by_method}[self.plan.by]()
+        if broken := self.plan.knowledge.broken_by(found.graph):
+            raise ComputationError(f"the search broke the knowledge it was given: {broken[0]}; please report this")
+        return found
+
+    def graphs(self) -> tuple[PDAG, DAG]:
+        """Learn the graph and its DAG, and say nothing about their edges."""
+        if self.plan.by != "score":
+            found = self.found()
+            return found.graph, found.dag
+        chosen = self._score()
+        with batches(chosen, self.workers, self.executor) as batch:
+            outcome = self._searched(Ledger(chosen, batch, self.told.score))
+        return outcome.graph, outcome.dag
+
+    def by_score(self) -> Found:
+        """Search with a score, and fit the local models of the best DAG."""
+        chosen = self._score()
+        options = {"score_options": dict(getattr(chosen, "options", self.plan.options))}
+        with batches(chosen, self.workers, self.executor) as batch:
+            ledger = Ledger(chosen, batch, self.told.score)
+            outcome = self._searched(ledger)
+            fits, edges = _explained(outcome, ledger, self.table)
+        return Found(outcome.graph, outcome.dag, edges, outcome.trace, fits, ledger.computed, options, ledger.at_rest())
+
+    def _score(self) -> LocalScore:
+        score: LocalScore = (
+            make_score(self.plan.score, self.table, **self.plan.options)
+            if isinstance(self.plan.score, str)
+            else _of_this_table("score", self.plan.score, self.table)
+        )
+        return score
+
+    def _searched(self, subject: Any, **how: Any) -> Outcome:
+        search = find_search(str(self.plan.search))
+        seed = {"seed": self.seed} if search.draws else {}
+        knowledge = self.plan.knowledge
+        return search.run(subject, watch=self.told.step, knowledge=knowledge, **seed, **how, **self.plan.search_options)
+
+    def by_test(self) -> Found:
+        """Search with a test of independence."""
+        plan, test = self.plan, self.plan.test
+        chosen = (
+            make_test(test, self.table, **plan.options)
+            if isinstance(test, str)
+            else _of_this_table("test", test, self.table)
+        )
+        with batches_of_tests(chosen, self.workers, self.executor) as batch:
+            outcome = self._searched(chosen, batch=self.told.counting(batch))
+        p_values = outcome.p_values
+        edges = _edges(outcome, self.table, lambda a, b: {"p_value": p_values.get(frozenset((a, b)))})
+        options = {"test_options": dict(getattr(chosen, "options", plan.options))}
+        return Found(outcome.graph, outcome.dag, edges, outcome.trace, computed=self.told.scores, settings=options)
+
+    def by_method(self) -> Found:
+        """Run a method that gives a DAG of its own."""
+        plan = self.plan
+        outcome = run_baseline(
+            str(plan.method),
+            self.table,
+            self.seed,
+            TIMEOUT if plan.timeout is None else plan.timeout,
+            self.workers or 1,
+            **dict[str, Any](plan.options),
+        )
+        names, weights = list(outcome.weights.columns), outcome.weights.to_numpy(dtype=np.float64)
+
+        def figures(parent: str, child: str) -> dict[str, float | None]:
+            return {"weight": float(weights[names.index(parent), names.index(child)])}
+
+        edges = _edges(outcome, self.table, figures)
+        return Found(outcome.graph, outcome.dag, edges, computed=1)
+
+
+def _of_this_table(what: str, subject: Any, table: Dataset) -> Any:
+    """Refuse a score or test object that is none, or was made for another table."""
+    is_one = isinstance(subject, LocalScore if what == "score" else IndependenceTest)
+    method = "local_score(target, parents)" if what == "score" else "test(x, y, given)"
+    if not is_one:
+        raise OptionError(f"the {what} has no variables or no {method}: give a name or such an object")
+    if set(subject.variables) != set(table.names):
+        raise OptionError(f"the {what} is for {listed(subject.variables)}, the table has {listed(table.names)}")
+    other = getattr(subject, "data", table)
+    if isinstance(other, Dataset) and other.hash != table.hash:
+        raise OptionError(f"the {what} was made for another table with the same names: make it for this one")
+    return subject
+
+
+class Told:
+    """Turns the search's steps and the ledger's scores into one stream of Status."""
+
+    def __init__(self, watch: Callable[[Status], None] | None, started: float) -> None:
+        self._watch = watch
+        self._started = started
+        self._progress = Progress("forward", 0, 0)
+        self.scores = 0
+
+    def step(self, progress: Progress) -> None:
+        """Hear where the search is."""
+        self._progress = progress
+        self._tell()
+
+    def score(self) -> None:
+        """Hear that one more score was computed."""
+        self.scores += 1
+        self._tell()
+
+    def replicate(self, done: int) -> None:
+        """Hear how many graphs were learned from halves of the rows."""
+        self._progress = Progress("halves", done, self._progress.edges)
+        self._tell()
+
+    def counting(self, batch: Callable[[Sequence[Any]], Iterable[Any]]) -> Callable[[Sequence[Any]], Iterator[Any]]:
+        """Return the batch with every answer counted."""
+
+        def counted(queries: Sequence[Any]) -> Iterator[Any]:
+            for answer in batch(queries):
+                self.score()
+                yield answer
+
+        return counted
+
+    def _tell(self) -> None:
+        if self._watch:
+            now, p = time.perf_counter() - self._started, self._progress
+            self._watch(Status(p.phase, p.step, p.edges, self.scores, now))
+
+
+def _explained(outcome: Outcome, ledger: Ledger, table: Dataset) -> tuple[dict[str, LocalFit], tuple[Edge, ...]]:
+    """Fit the local models of the best DAG, and say what each edge is worth in it."""
+    wholes = {name: outcome.dag.parents(name) for name in table.names}
+    without = {
+        (parent, child): Comparison(child, parents - {parent}, parents)
+        for child, parents in wholes.items()
+        for parent in parents
+    }
+    same = [Comparison(name, parents, parents) for name, parents in wholes.items()]
+    ledger.prepare([*same, *without.values()], settled=True)
+    fits = {name: ledger.fit(name, parents) for name, parents in wholes.items()}
+    gains = {ends: ledger.gain(comparison) for ends, comparison in without.items()}
+
+    preferences = {**outcome.preferences, **{(b, a): -nats for (a, b), nats in outcome.preferences.items()}}
+
+    is_calibrated = getattr(ledger.score, "directions_are_calibrated", False)
+
+    def figures(parent: str, child: str) -> dict[str, float | None]:
+        gain, nats = gains[parent, child], preferences.get((parent, child))
+        kinds = table.variable(parent).kind, table.variable(child).kind
+        return {
+            "gain": gain,
+            "bandwidth": fits[child].bandwidths.get(parent),
+            "preference": nats,
+            "probability": probability(nats, gain, kinds) if is_calibrated and nats is not None else None,
+        }
+
+    return fits, _edges(outcome, table, figures)
+
+
+def _edges(
+    found: Outcome | BaselineOutcome, table: Dataset, figures: Callable[[str, str], Mapping[str, float | None]]
+) -> tuple[Edge, ...]:
+    """Return every edge as it is in the DAG, in the order of the table, with its figures."""
+    place = {name: i for i, name in enumerate(table.names)}
+    ends = sorted(found.dag.edges, key=lambda pair: (place[pair[0]], place[pair[1]]))
+    return tuple(Edge(a, b, a in found.graph.parents(b), **figures(a, b)) for a, b in ends)
