@@ -2,8 +2,17 @@
 
 import sys
 
-from benchmarks import continuous, discrete, independence
+from benchmarks import continuous, directions, discrete, independence, searches
 from benchmarks.harness import run
 
 if __name__ == "__main__":
-    run(sys.argv[1:], [*discrete.BENCHMARKS, *independence.BENCHMARKS, *continuous.BENCHMARKS])
+    run(
+        sys.argv[1:],
+        [
+            *discrete.BENCHMARKS,
+            *independence.BENCHMARKS,
+            *continuous.BENCHMARKS,
+            *directions.BENCHMARKS,
+            *searches.BENCHMARKS,
+        ],
+    )

@@ -1,0 +1,168 @@
+"""How often the direction that the learned score prefers is right, and how well the probability says so.
+
+`python -m benchmarks.directions --fit` fits the curve of `kerncause.directions` to pairs of its own seeds and writes it
+down; `python -m benchmarks directions-of-pairs` measures it on others, and draws docs/images/directions.svg.
+"""
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize
+
+from benchmarks.harness import Benchmark, Row
+from benchmarks.pairs import DIRECTED, EVERY, NULL
+from kerncause import Direction, direction
+from kerncause.directions import Calibration
+from kerncause.parallel import end_pool, started_pool, worker_count
+
+FIT_SEEDS, TEST_SEEDS = range(31_000, 31_060), range(32_000, 32_050)
+SIZES = (100, 300, 1000)
+KNOTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2)
+CURVE = Path(__file__).parent.parent / "src" / "kerncause" / "directions" / "calibration.json"
+PICTURE = Path(__file__).parent.parent / "docs" / "images" / "directions.svg"
+BINS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+CLAIM = 0.75
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A pair, what was said about it, and whether x came out as the cause."""
+
+    mechanism: str
+    n: int
+    said: Direction
+    is_right: bool
+
+
+def judged(task: tuple[str, int, int]) -> Judged:
+    mechanism, n, seed = task
+    rng = np.random.default_rng([seed, n, list(EVERY).index(mechanism)])
+    x, y = EVERY[mechanism](rng, n)
+    frame = pd.DataFrame({"x": x, "y": y})
+    kinds = {name: "ordinal" for name in frame if frame[name].nunique() < 10}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        said = direction(frame["x"], frame["y"], kinds=kinds)
+    return Judged(mechanism, n, said, said.cause == "x")
+
+
+def pairs(mechanisms: Sequence[str], seeds: Sequence[int]) -> list[Judged]:
+    tasks = [(mechanism, n, seed) for mechanism in mechanisms for n in SIZES for seed in seeds]
+    pool = started_pool(worker_count(None))
+    try:
+        return list(pool.map(judged, tasks, chunksize=4))
+    finally:
+        end_pool(pool)
+
+
+def fitted(found: Sequence[Judged]) -> Calibration:
+    """Return the curve and the nats of highest likelihood; a pair without a direction counts half for each.
+
+    The curve grows in every step by the square of a free number, beginning from 1/2, and ends below 1.
+    """
+    D = np.array([pair.said.preference for pair in found])
+    share = D / np.maximum([pair.said.gain for pair in found], 1e-9)
+    right = np.array([0.5 if pair.mechanism in NULL else float(pair.is_right) for pair in found])
+
+    def curve(free: np.ndarray) -> np.ndarray:
+        return np.concatenate([[0.5], 0.5 + 0.49 * (1 - np.exp(-np.cumsum(free[:-1] ** 2)))])
+
+    def loss(free: np.ndarray) -> float:
+        P = 0.5 + (np.interp(share, KNOTS, curve(free)) - 0.5) * (1 - np.exp(-D / np.exp(free[-1])))
+        P = np.clip(P, 1e-6, 1 - 1e-6)
+        return float(-np.mean(right * np.log(P) + (1 - right) * np.log(1 - P)))
+
+    begin = np.append(np.full(len(KNOTS) - 1, 0.4), 1.0)
+    found_at = minimize(loss, begin, method="L-BFGS-B", bounds=[(None, None)] * (len(KNOTS) - 1) + [(-1.0, 3.5)]).x
+    right_at = tuple(round(float(value), 3) for value in curve(found_at))
+    return Calibration(KNOTS, right_at, round(float(np.exp(found_at[-1])), 2))
+
+
+def directions_of_pairs() -> Iterator[Row]:
+    """Preferences on pairs that the calibration has not seen."""
+    found = pairs(list(EVERY), TEST_SEEDS)
+    count = len(TEST_SEEDS)
+    yield Row("pairs of each mechanism, and sizes", f"{count}; n = {', '.join(map(str, SIZES))}")
+    for mechanism in EVERY:
+        mine = [pair for pair in found if pair.mechanism == mechanism]
+        by_size = [np.mean([pair.is_right for pair in mine if pair.n == n]) for n in SIZES]
+        claimed = [pair for pair in mine if pair.said.is_claimed]
+        share = f"{len(claimed) / len(mine):.0%} claimed"
+        right = f", of these right {np.mean([p.is_right for p in claimed]):.0%}" if claimed else ""
+        is_null = mechanism in NULL or mechanism == "discretised copy"
+        yield Row(
+            f"{mechanism}: x preferred, by size; claimed (probability {CLAIM:.2f} or more)",
+            " / ".join(f"{value:.2f}" for value in by_size) + f"; {share}{right}",
+            "at most 5% claimed" if is_null else "",
+            len(claimed) <= 0.05 * len(mine) if is_null else None,
+        )
+    known = [pair for pair in found if pair.mechanism in DIRECTED]
+    for low, high, said, right, size in bins(known):
+        close = abs(said - right) <= 2 * np.sqrt(0.25 / size)
+        yield Row(
+            f"said to be right with {low:.1f} to {high:.1f}: {size} pairs",
+            f"said {said:.2f}, right {right:.2f}",
+            "within two standard errors",
+            bool(close),
+        )
+    draw(known)
+
+
+def bins(found: Sequence[Judged]) -> Iterator[tuple[float, float, float, float, int]]:
+    """Iterate over the bins of what was said: its ends, the mean said, the share right, the number of pairs."""
+    for low, high in pairwise(BINS):
+        mine = [pair for pair in found if low <= pair.said.probability < high or pair.said.probability == high == 1.0]
+        if mine:
+            yield (
+                low,
+                high,
+                float(np.mean([pair.said.probability for pair in mine])),
+                float(np.mean([pair.is_right for pair in mine])),
+                len(mine),
+            )
+
+
+def draw(found: Sequence[Judged]) -> None:
+    """Draw said against right."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams["svg.hashsalt"] = "kerncause"
+    figure, axes = plt.subplots(figsize=(3.4, 3.2))
+    axes.plot([0.5, 1], [0.5, 1], color="#999999", linewidth=1, linestyle="--", label="as said")
+    rows = list(bins(found))
+    said, right = [row[2] for row in rows], [row[3] for row in rows]
+    error = [np.sqrt(max(r * (1 - r), 0.01) / row[4]) for r, row in zip(right, rows, strict=True)]
+    axes.errorbar(said, right, yerr=error, color="#0072b2", marker="o", capsize=2, label="six mechanisms")
+    for x, y, row in zip(said, right, rows, strict=True):
+        axes.annotate(f"{row[4]}", (x, y), textcoords="offset points", xytext=(6, -10), fontsize=7, color="#555555")
+    axes.set(xlabel="probability said", ylabel="share right", xlim=(0.45, 1.02), ylim=(0.3, 1.02))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    figure.savefig(PICTURE, metadata={"Date": None})
+
+
+BENCHMARKS: list[Benchmark] = [directions_of_pairs]
+
+
+def write_fit() -> None:
+    curve = fitted(pairs([*DIRECTED, *NULL], FIT_SEEDS))
+    written: Mapping[str, object] = {"shares": curve.shares, "right": curve.right, "nats": curve.nats}
+    CURVE.write_text(json.dumps(written) + "\n")
+    print(CURVE.read_text())
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--fit"]:
+        raise SystemExit("python -m benchmarks.directions --fit")
+    write_fit()
