@@ -76,10 +76,10 @@ def noise_inside(rng: Rng, n: int) -> Pair:
 
 
 def linear(rng: Rng, n: int) -> Pair:
-    """y = a x + e, neither of them Gaussian."""
+    """y = a x + e, neither of them Gaussian; weak and strong."""
     draws = (rng.uniform, rng.exponential, rng.laplace)
     x, e = (standardised(draws[rng.integers(3)](size=n)) for _ in range(2))
-    return x, x + rng.uniform(0.4, 1.2) * e
+    return x, rng.uniform(0.3, 2.0) * x + e
 
 
 def linear_gaussian(rng: Rng, n: int) -> Pair:

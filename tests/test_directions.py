@@ -34,37 +34,51 @@ def calibrations(draw):
     most = draw(st.floats(0.5, 0.99))
     heights = np.cumsum([0.0, *rises])
     right = 0.5 + (most - 0.5) * heights / max(heights[-1], 1e-9)
-    return Calibration(tuple(np.cumsum([0.0, *steps])), tuple(right.tolist()), draw(st.floats(0.1, 50)))
+    return Calibration(
+        tuple(np.cumsum([0.0, *steps])),
+        tuple(right.tolist()),
+        draw(st.floats(0.1, 50)),
+        draw(st.floats(0.5, 5)),
+        draw(st.floats(1, 20)),
+    )
 
 
 nats = st.floats(0, 1e4)
+widths = st.floats(0.1, 10)
 
 
-@given(calibrations(), nats, st.floats(0.001, 1e4))
-def test_a_calibrated_probability_is_from_one_half_to_below_one(curve, preference, gain):
-    assert 0.5 <= curve(preference, gain) <= max(curve.right) < 1
+@given(calibrations(), nats, st.floats(0.001, 1e4), widths)
+def test_a_calibrated_probability_is_from_one_half_to_below_one(curve, preference, gain, width):
+    assert 0.5 <= curve(preference, gain, width) <= max(curve.right) < 1
 
 
-@given(calibrations(), nats, nats, st.floats(0.001, 1e4))
-def test_a_calibrated_probability_grows_with_the_preference(curve, one, other, gain):
+@given(calibrations(), nats, nats, st.floats(0.001, 1e4), widths)
+def test_a_calibrated_probability_grows_with_the_preference(curve, one, other, gain, width):
     less, more = sorted((one, other))
-    assert curve(less, gain) <= curve(more, gain) + 1e-12
+    assert curve(less, gain, width) <= curve(more, gain, width) + 1e-12
+
+
+@given(calibrations(), nats, st.floats(0.001, 1e4), widths, widths)
+def test_a_calibrated_probability_falls_with_the_bandwidth(curve, preference, gain, one, other):
+    bent, straight = sorted((one, other))
+    assert curve(preference, gain, straight) <= curve(preference, gain, bent) + 1e-12
 
 
 @given(calibrations(), nats, st.floats(-1e4, 0))
 def test_no_preference_and_no_gain_say_nothing(curve, preference, loss):
-    assert curve(preference, loss) == 0.5
-    assert curve(0.0, 1.0) == 0.5
-    assert curve(0.0, -loss) == 0.5
+    assert curve(preference, loss, 1.0) == 0.5
+    assert curve(0.0, 1.0, 1.0) == 0.5
+    assert curve(0.0, -loss, 1.0) == 0.5
 
 
 def test_a_calibration_is_its_formula():
-    curve = Calibration((0.0, 0.5, 1.0), (0.5, 0.6, 0.9), 4.0)
-    assert curve(3.0, 4.0) == pytest.approx(0.5 + 0.25 * (1 - np.exp(-0.75)))
-    assert curve(1000.0, 1000.0) == pytest.approx(0.9)
-    assert curve(5000.0, 1000.0) == pytest.approx(0.9), "flat beyond the last knot"
-    assert curve(500.0, 1000.0) == pytest.approx(0.6)
-    written = {"shares": [0.0, 0.5, 1.0], "right": [0.5, 0.6, 0.9], "nats": 4}
+    curve = Calibration((0.0, 0.5, 1.0), (0.5, 0.6, 0.9), 4.0, 2.0, 3.0)
+    bent = 1 / (1 + 0.1**3)
+    assert curve(3.0, 4.0, 0.2) == pytest.approx(0.5 + 0.25 * (1 - np.exp(-0.75)) * bent)
+    assert curve(1000.0, 1000.0, 0.2) == pytest.approx(0.5 + 0.4 * bent)
+    assert curve(5000.0, 1000.0, 0.2) == pytest.approx(0.5 + 0.4 * bent), "flat beyond the last knot"
+    assert curve(1000.0, 1000.0, 2.0) == pytest.approx(0.7)
+    written = {"shares": [0.0, 0.5, 1.0], "right": [0.5, 0.6, 0.9], "nats": 4, "width": 2, "steepness": 3}
     assert Calibration.from_json(written) == curve
 
 
@@ -79,12 +93,13 @@ def test_the_shipped_curve_grows_from_one_half():
     assert all(a <= b for a, b in pairwise(shipped.right))
     assert 0.5 < shipped.right[-1] < 1.0
     assert shipped.nats > 0
-    assert shipped(1e6, 1e6 / 0.29) < 0.7, "linear pairs have such shares"
+    assert shipped(1e6, 1e6, 0.5) > 0.9
+    assert shipped(1e6, 1e6, 5.0) < 0.7, "linear pairs have such bandwidths"
 
 
 @given(st.floats(-1e3, 1e3), st.floats(-10, 1e3))
 def test_probabilities_of_the_two_directions_sum_to_one(preference, gain):
-    forth, back = (probability(sign * preference, gain, CONTINUOUS) for sign in (1, -1))
+    forth, back = (probability(sign * preference, gain, 0.5, CONTINUOUS) for sign in (1, -1))
     assert forth + back == pytest.approx(1.0)
     assert (forth >= 0.5) == (preference >= 0) or forth == pytest.approx(0.5)
 
@@ -92,9 +107,10 @@ def test_probabilities_of_the_two_directions_sum_to_one(preference, gain):
 @pytest.mark.parametrize("one", list(Kind))
 @pytest.mark.parametrize("other", list(Kind))
 def test_only_continuous_pairs_are_calibrated(one, other):
-    known = probability(80.0, 100.0, (one, other)) > 0.5
+    assert probability(80.0, 100.0, None, (one, other)) == 0.5
+    known = probability(80.0, 100.0, 0.5, (one, other)) > 0.5
     assert known == ((one, other) == CONTINUOUS)
-    assert known == (probability(-80.0, 100.0, (one, other)) < 0.5)
+    assert known == (probability(-80.0, 100.0, 0.5, (one, other)) < 0.5)
 
 
 def test_both_orders_of_a_pair_agree():
@@ -115,7 +131,7 @@ def test_gains_are_differences_of_local_scores(shape):
     gains = {b: score.local_score(b, [a]) - score.local_score(b, []) for a, b in ("xy", "yx")}
     assert found.gain == pytest.approx(gains[found.effect], abs=0.02)
     assert found.gain_reversed == pytest.approx(gains[found.cause], abs=0.02)
-    assert found.probability == probability(found.preference, found.gain, CONTINUOUS)
+    assert found.probability == probability(found.preference, found.gain, found.bandwidth, CONTINUOUS)
 
 
 def test_the_index_of_a_series_is_ignored():
@@ -212,10 +228,21 @@ def test_undirected_edges_have_a_preference_and_a_probability():
     forth = score.local_score(a, []) + score.local_score(b, [a])
     back = score.local_score(b, []) + score.local_score(a, [b])
     assert loose.preference == pytest.approx(forth - back, abs=0.05)
-    assert loose.probability == probability(loose.preference, loose.gain, CONTINUOUS)
+    assert loose.probability == probability(loose.preference, loose.gain, loose.bandwidth, CONTINUOUS)
     assert edges[frozenset("tv")].directed
     for edge in result.edge_list:
         assert (edge.preference is None) == (edge.probability is None) == edge.directed
+
+
+def test_edges_run_as_the_score_prefers():
+    places = set()
+    for seed in range(5):
+        result = discover(np.column_stack(wiggly_pair(seed, 60)), workers=1)
+        (edge,) = result.edge_list
+        assert (edge.source, edge.target) == ("x1", "x2")
+        assert edge.preference > 10
+        places.add(result.data.canonical.index("x1"))
+    assert places == {0, 1}, "whichever of the two the search looks at first"
 
 
 @pytest.mark.parametrize("score", ["gp", "bic", "marginal"])
@@ -224,3 +251,19 @@ def test_scores_that_were_not_calibrated_have_no_probability(score):
     preferences = [edge.preference for edge in result.edge_list]
     assert all(edge.probability is None for edge in result.edge_list)
     assert score == "bic" or (preferences and None not in preferences)
+
+
+def test_an_edge_that_others_must_follow_is_judged_by_all_of_them():
+    """Turning b - c turns a - b as well, which is strong and linear: what both prefer is little of what both gain."""
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        c = rng.uniform(-1, 1, size=300)
+        b = 0.45 * c + rng.uniform(-1, 1, size=300)
+        a = b + 0.4 * rng.uniform(-1, 1, size=300)
+        result = discover(np.column_stack([a, b, c]), workers=1)
+        assert all(edge.probability is None or edge.probability < 0.7 for edge in result.edge_list)
+
+
+def test_a_score_that_was_not_calibrated_claims_nothing():
+    x, y = wiggly_pair(0)
+    assert direction(x, y, score="gp").probability == 0.5

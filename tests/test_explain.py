@@ -124,7 +124,7 @@ def test_curves_follow_the_function_in_the_units_of_the_table(scale, shift):
     assert np.abs((curve.mean[inner] - 40) / -3 - np.sin(2 * at[inner])).max() < 0.2
     assert 0.1 < np.median(curve.spread) / 3 < 0.35
     assert np.abs(at).max() <= np.abs(x).max()
-    assert curve.labels == tuple(f"{value:.4g}" for value in curve.at)
+    assert curve.labels == tuple(f"{value:.6g}" for value in curve.at)
     assert curve.levels is None
 
 
@@ -271,7 +271,29 @@ def test_an_edge_that_is_not_there(why, table):
     assert found.cycle == ()
     assert found.runner_ups == ()
     assert "There is no edge noise → y" in found.sentences()[0]
-    assert f"noise would change the score by {gain:+.1f} nats" in found.sentences()[0]
+    assert f"noise would change its score by {gain:+.1f} nats" in found.sentences()[0]
+
+
+def test_an_edge_that_would_close_a_circle_says_so():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=80)
+    y = np.sin(2 * x) + 0.3 * rng.normal(size=80)
+    data = Dataset.from_frame(pd.DataFrame({"x": x, "y": y, "z": y**2 + 0.3 * rng.normal(size=80)}))
+    dag = DAG(data.names, [("x", "y"), ("y", "z")])
+    found = explained(Ledger(LearnedKernelScore(data)), data, dag, "z", "x")
+    assert found.cycle == ("x", "y", "z")
+    assert "It would close a circle: x → y → z is there." in found.sentences()
+
+
+def test_runner_ups_obey_what_the_search_had_to_obey():
+    frame = frame_of_kinds(80)[["x", "dose", "y"]].assign(noise=np.random.default_rng(1).normal(size=80))
+    known = {"forbidden": [["noise", "y"]], "tiers": [["x", "dose"], ["y", "noise"]]}
+    result = discover(frame, workers=1, max_parents=2, knowledge=known)
+    others = [set(other.parents) for other in result.explain("x", "y").runner_ups]
+    assert others
+    assert all("noise" not in parents and len(parents) <= 2 for parents in others)
+    free = discover(frame, workers=1, max_parents=3, knowledge={"tiers": known["tiers"]})
+    assert any("noise" in other.parents for other in free.explain("x", "y").runner_ups)
 
 
 def test_runner_ups_are_the_best_other_parent_sets(why, table):
@@ -306,9 +328,12 @@ def test_sentences_say_what_was_found(why):
     assert f"x → y gains {found.gain:.1f} nats" in text
     assert f"{found.explained:.0%} of the variance of y" in text
     assert f"without x {found.explained_without:.0%}" in text
-    assert f"The bandwidth of x is {found.bandwidth:.2f} standard deviations: so the effect bends." in text
+    assert f"The bandwidth of x is {found.bandwidth:.2f} standard deviations: short, so the effect bends." in text
     best = found.runner_ups[0]
-    assert f"the score of y is {-best.behind:+.1f} nats" in text
+    assert f"its score is {best.behind:.1f} nats lower" in text
+    better = replace(found, runner_ups=(replace(best, behind=-2.0),))
+    assert "its score is 2.0 nats higher" in str(better)
+    assert "standard deviations." in str(replace(found, bandwidth=3.0))
     assert "starts" in str(replace(found, starts_disagree=True))
     assert "starts" not in str(replace(found, starts_disagree=False))
     assert "near-linear" in str(replace(found, bandwidth=9.0))

@@ -136,6 +136,8 @@ class Confidence:
         An edge is directed if the classes of more than that share of all replicates direct it so, the most frequent
         first, and it closes no directed cycle; else it is undirected.
         """
+        if not 0.0 <= threshold < 1.0:
+            raise OptionError(f"threshold cannot be {threshold}: give a share of 0 or more, below 1")
         kept = [f for f in self.frequencies if f.joined > threshold]
         arrows = [(f.forward, f.source, f.target) for f in kept] + [(f.backward, f.target, f.source) for f in kept]
         place = {name: i for i, name in enumerate(self.nodes)}
@@ -152,11 +154,12 @@ class Confidence:
 def _frequency(replicates: Sequence[Replicate], a: str, b: str) -> Frequency:
     """Count one pair."""
 
-    def share(pair: Pair, where: str) -> float:
-        return sum(pair in getattr(r, where) for r in replicates) / max(len(replicates), 1)
+    def count(pair: Pair, where: str) -> int:
+        return sum(pair in getattr(r, where) for r in replicates)
 
-    if share((a, b), "dag") < share((b, a), "dag"):
+    if count((a, b), "dag") < count((b, a), "dag"):
         a, b = b, a
-    best, forward, backward = share((a, b), "dag"), share((a, b), "directed"), share((b, a), "directed")
-    joined = best + share((b, a), "dag")
-    return Frequency(a, b, joined, forward, backward, max(joined - forward - backward, 0.0), best)
+    best, forward, backward = count((a, b), "dag"), count((a, b), "directed"), count((b, a), "directed")
+    joined = best + count((b, a), "dag")
+    counts = (joined, forward, backward, joined - forward - backward, best)
+    return Frequency(a, b, *(number / max(len(replicates), 1) for number in counts))

@@ -122,6 +122,8 @@ def discover(
         timeout,
         knowledge,
     )
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise OptionError(f"seed (--seed) cannot be {seed}: give a whole number of 0 or more")
     if executor is not None and not isinstance(executor, Executor):
         raise OptionError(f"executor is a {type(executor).__name__}: give a concurrent.futures.Executor, or workers")
     table = _dataset(
@@ -140,14 +142,15 @@ def discover(
     plan.knowledge.limits(table.names)  # refuse unknown names now
     if confidence is None and (directory is not None or resume):
         raise OptionError("resume (--resume) and directory need confidence (--confidence): say how many halves")
-    repeat = None if confidence is None else Repeat(confidence, cast(How, confidence_rows), directory, resume)
+    asked_for = Repeat(1 if confidence is None else confidence, cast(How, confidence_rows), directory, resume)
+    repeat = None if confidence is None else asked_for
     if repeat is not None:
         repeat.check(table, plan, seed)  # not after an hour
     told = Told(watch, started)
     found = Learning(table, plan, seed, workers, executor, told).found()
     sure = None
     if repeat is not None:
-        sure = repeat.done(Repeating.of(table, plan, seed, repeat.how, found.ledger), workers, told.replicate)
+        sure = repeat.done(Repeating.of(table, plan, seed, repeat.how, found.ledger), workers, executor, told.replicate)
     return Result(
         graph=found.graph.reordered(table.names),
         dag=found.dag.reordered(table.names),

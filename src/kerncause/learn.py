@@ -201,19 +201,19 @@ def _explained(outcome: Outcome, ledger: Ledger, table: Dataset) -> tuple[dict[s
     fits = {name: ledger.fit(name, parents) for name, parents in wholes.items()}
     gains = {ends: ledger.gain(comparison) for ends, comparison in without.items()}
 
-    preferences = {**outcome.preferences, **{(b, a): -nats for (a, b), nats in outcome.preferences.items()}}
-
     is_calibrated = getattr(ledger.score, "directions_are_calibrated", False)
 
     def figures(parent: str, child: str) -> dict[str, float | None]:
-        gain, nats = gains[parent, child], preferences.get((parent, child))
-        kinds = table.variable(parent).kind, table.variable(child).kind
-        return {
-            "gain": gain,
-            "bandwidth": fits[child].bandwidths.get(parent),
-            "preference": nats,
-            "probability": probability(nats, gain, kinds) if is_calibrated and nats is not None else None,
-        }
+        width, preferred = fits[child].bandwidths.get(parent), outcome.preferences.get((parent, child))
+        found = {"gain": gains[parent, child], "bandwidth": width}
+        if preferred is None:
+            return found
+        right = None
+        if is_calibrated:
+            at_stake = sum(max(gains[ends], 0.0) for ends in preferred.turned)
+            kinds = table.variable(parent).kind, table.variable(child).kind
+            right = probability(preferred.nats, at_stake, width, kinds)
+        return {**found, "preference": preferred.nats, "probability": right}
 
     return fits, _edges(outcome, table, figures)
 

@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -86,8 +86,7 @@ def _made_again(subject: Any, table: Dataset, what: str) -> Any:
     if isinstance(subject, OfTable):
         return type(subject)(table, **subject.options)
     raise OptionError(
-        f"confidence needs a {what} that can be made for other rows: "
-        "give one by name, or an object that was made of a Dataset"
+        f"confidence needs a {what} that can be made for other rows: give one of this package, by name or as an object"
     )
 
 
@@ -114,6 +113,8 @@ class Repeat:
             raise OptionError(
                 f"confidence_rows (--confidence-rows) cannot be {quoted(self.how)}: choose half or bootstrap"
             )
+        if self.resume and self.directory is None:
+            raise OptionError("resume (--resume) needs the directory (--out) to go on with")
 
     def check(self, table: Dataset, plan: Plan, seed: int) -> None:
         """Refuse, before any work is done, a file that cannot be gone on with, and a plan that cannot be repeated."""
@@ -123,13 +124,18 @@ class Repeat:
             pass
 
     def done(
-        self, work: Repeating, workers: int | None = None, watch: Callable[[int], None] | None = None
+        self,
+        work: Repeating,
+        workers: int | None = None,
+        executor: Executor | None = None,
+        watch: Callable[[int], None] | None = None,
     ) -> Confidence:
         """Learn the graphs of all replicates that are not there.
 
         Args:
             work: what is to be repeated.
             workers: processes; None means one per core.
+            executor: learns the replicates instead; it is not shut down.
             watch: called with the number of replicates done.
         """
         tell = watch or (lambda _: None)
@@ -138,7 +144,7 @@ class Repeat:
             found = {r.number: r for r in map(Replicate.from_json, records) if r.number < self.count}
             tell(len(found))
             missing = [k for k in range(self.count) if k not in found]
-            for replicate in _computed(work, missing, worker_count(workers)):
+            for replicate in _computed(work, missing, worker_count(workers), executor):
                 if journal is not None:
                     journal.add(replicate.as_json())
                 found[replicate.number] = replicate
@@ -151,7 +157,13 @@ class Repeat:
         if self.directory is None:
             yield None
             return
-        settings = json.dumps({**work.plan.settings(work.seed, 1, None), "workers": None}, sort_keys=True, default=str)
+        subject = work.plan.score if work.plan.by == "score" else work.plan.test
+        asked = {
+            **work.plan.settings(work.seed, 1, None),
+            "workers": None,
+            "options": dict(getattr(subject, "options", work.plan.options)),
+        }
+        settings = json.dumps(asked, sort_keys=True, default=str)
         head = {
             "confidence": self.how,
             "data": work.table.hash[:12],
@@ -166,16 +178,16 @@ class Repeat:
 _work_here: dict[int, Repeating] = {}
 
 
-def _computed(work: Repeating, numbers: Sequence[int], workers: int) -> Iterator[Replicate]:
-    """Compute replicates in so many processes, and give each when it is there."""
-    if workers == 1 or len(numbers) < 2:
+def _computed(work: Repeating, numbers: Sequence[int], workers: int, executor: Executor | None) -> Iterator[Replicate]:
+    """Compute replicates in so many processes or on an executor, and give each when it is there."""
+    if executor is None and (workers == 1 or len(numbers) < 2):
         with threadpool_limits(1):
             yield from map(work.replicate, numbers)
         return
     key, waiting = id(work), deque(numbers)
     _work_here[key] = work
-    sent = work if START_METHOD != "fork" else None
-    pool = started_pool(workers)
+    sent = work if executor is not None or START_METHOD != "fork" else None
+    pool = started_pool(workers) if executor is None else executor
     flying: set[Future[Replicate]] = set()
     try:
         while waiting or flying:
@@ -192,7 +204,10 @@ def _computed(work: Repeating, numbers: Sequence[int], workers: int) -> Iterator
         ) from None
     finally:
         del _work_here[key]
-        end_pool(pool)
+        for future in flying:
+            future.cancel()
+        if isinstance(pool, ProcessPoolExecutor) and pool is not executor:
+            end_pool(pool)
 
 
 def _replicate(key: int, sent: Repeating | None, number: int) -> Replicate:

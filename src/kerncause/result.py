@@ -20,6 +20,7 @@ from kerncause.errors import KerncauseError, OptionError
 from kerncause.explain import Explanation, explained
 from kerncause.graphs import DAG, PDAG
 from kerncause.graphs.files.dot import dot_name
+from kerncause.knowledge import Knowledge
 from kerncause.scores import Ledger, LocalFit
 from kerncause.search import Step
 from kerncause.text import counted, printable, quoted
@@ -184,7 +185,15 @@ class Result:
                 f"this result rests on {'a score without a name' if self.by == 'score' else f'a {self.by}'}, which has "
                 "nothing to explain an edge by: learn it with a score, such as learned"
             )
-        return explained(self.ledger, self.data, self.dag, source, target)
+        return explained(self.ledger, self.data, self.dag, source, target, self._may_be)
+
+    def _may_be(self, target: str, parents: frozenset[str]) -> bool:
+        """Tell whether the search might have given a variable these parents."""
+        known = Knowledge.of(self.settings.get("knowledge") or None)
+        required = {cause for cause, effect in known.required if effect == target}
+        most = self.settings.get("search_options", {}).get("max_parents")
+        allowed = not any(known.refuses(parent, target) for parent in parents)
+        return allowed and required <= parents and (most is None or len(parents) <= most)
 
     def to_networkx(self) -> "nx.DiGraph[str]":
         """Return a DiGraph with `directed` and the figures on the edges; undirected edges go both ways."""

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
+
 from kerncause.confidence import Confidence
 from kerncause.data import Dataset, Origin, TableOptions, read_frame
 from kerncause.errors import DataError, KerncauseError, OptionError
@@ -15,7 +17,7 @@ from kerncause.search import Step
 from kerncause.text import quoted
 
 
-def load_result(directory: str | Path, data: str | Path | Dataset | None = None) -> Result:
+def load_result(directory: str | Path, data: str | Path | pd.DataFrame | Dataset | None = None) -> Result:
     """Read what `Result.save` wrote.
 
     Args:
@@ -25,8 +27,9 @@ def load_result(directory: str | Path, data: str | Path | Dataset | None = None)
     directory = Path(directory)
     written, trace = _written(directory)
     try:
-        table = _table(written, data, directory)
-        return _result(written, trace, table)
+        return _result(written, trace, _table(written, data, directory))
+    except (OptionError, DataError):
+        raise
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise OptionError(
             f"{quoted(directory / RESULT_FILES[0])} is not a result of this version ({problem!r}): learn it again"
@@ -35,21 +38,23 @@ def load_result(directory: str | Path, data: str | Path | Dataset | None = None)
 
 def _written(directory: Path) -> tuple[dict[str, Any], tuple[Step, ...]]:
     try:
-        graph, _, trace = ((directory / name).read_text(encoding="utf-8") for name in RESULT_FILES)
+        graph, trace = ((directory / name).read_text(encoding="utf-8") for name in (RESULT_FILES[0], RESULT_FILES[2]))
     except (OSError, UnicodeDecodeError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else "it is no text"
         raise OptionError(
             f"there is no result in {quoted(directory)} ({why}): give a directory that discover --out wrote"
         ) from None
     try:
-        steps = [json.loads(line) for line in trace.splitlines()]
+        steps = [json.loads(line) for line in trace.split("\n") if line]
         return json.loads(graph), tuple(Step(**{**step, "given": tuple(step["given"])}) for step in steps)
     except (ValueError, TypeError, KeyError) as problem:
         raise OptionError(f"the result in {quoted(directory)} is damaged ({problem}): learn it again") from None
 
 
-def _table(written: Mapping[str, Any], data: str | Path | Dataset | None, directory: Path) -> Dataset:
+def _table(written: Mapping[str, Any], data: str | Path | pd.DataFrame | Dataset | None, directory: Path) -> Dataset:
     """Read the table, and refuse one that is not the same."""
+    if isinstance(data, pd.DataFrame):
+        data = Dataset.of(data, TableOptions.from_json(written["settings"]["table"]))
     if not isinstance(data, Dataset):
         file = written["data"].get("file")
         if data is None and file is None:
@@ -75,7 +80,9 @@ def _result(written: Mapping[str, Any], trace: tuple[Step, ...], table: Dataset)
     arrows = [(e.source, e.target) for e in edges if e.directed]
     lines = [(e.source, e.target) for e in edges if not e.directed]
     ways: tuple[Literal["score", "test", "method"], ...] = ("score", "test", "method")
-    by = next(way for way in ways if way in settings)
+    by = next((way for way in ways if way in settings), None)
+    if by is None:
+        raise KeyError("score")
     return Result(
         graph=narrowest(PDAG(nodes, arrows, lines)),
         dag=DAG(nodes, [(a, b) for a, b in written["dag"]]),

@@ -53,7 +53,7 @@ def errors() -> Iterator[None]:
     except MemoryError:
         _fail("there is not enough memory: use fewer rows, or fewer workers", 1)
     except KeyboardInterrupt:
-        _fail("stopped; nothing was written", 130)
+        _fail("stopped; no result was written", 130)
 
 
 def _fail(sentence: str, code: int) -> None:

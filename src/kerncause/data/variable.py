@@ -52,5 +52,5 @@ class Variable:
     def level(self, code: float) -> str:
         """Return the level that a number stands for, or the number."""
         if self.levels is None or self.level_codes is None:
-            return f"{code:.4g}"
+            return f"{code:.6g}"
         return self.levels[self.level_codes.index(code)]

@@ -27,6 +27,7 @@ class Direction:
         probability: how often preferences like this one are right; 0.5 where nothing is known.
         gain: what the edge gains over independence in the preferred direction, in nats.
         gain_reversed: the same in the other direction.
+        bandwidth: of the cause in the preferred direction (long: near-linear, of which no direction is known).
     """
 
     cause: str
@@ -35,6 +36,7 @@ class Direction:
     probability: float
     gain: float
     gain_reversed: float
+    bandwidth: float | None = None
 
     @property
     def is_claimed(self) -> bool:
@@ -47,7 +49,7 @@ class Direction:
         if self.gain <= 0.0:
             return f"no dependence between {a} and {b} was found"
         if self.probability == NOTHING_KNOWN:
-            return f"{nats}, which says nothing between variables of these kinds"
+            return f"{nats}, which says nothing between variables of these kinds, or by this score"
         return f"{nats}; preferences like this are right in {self.probability:.0%} of cases"
 
 
@@ -61,6 +63,8 @@ def direction(x: npt.ArrayLike, y: npt.ArrayLike, *, score: str = "learned", **o
         options: of the table, as in `Dataset.from_frame`: `kinds`, `missing`, ...; names are those of the Series, or
             x and y.
     """
+    if "groups" in options:
+        raise OptionError("direction takes no groups: give a vector as an array with several columns")
     frames = [_frame(values, name) for values, name in ((x, "x"), (y, "y"))]
     names = [str(frame.attrs["name"]) for frame in frames]
     if names[0] == names[1]:
@@ -70,14 +74,18 @@ def direction(x: npt.ArrayLike, y: npt.ArrayLike, *, score: str = "learned", **o
     groups = {name: list(f.columns) for name, f in zip(names, frames, strict=True) if f.shape[1] > 1}
     table = pd.concat([frame.reset_index(drop=True) for frame in frames], axis=1)
     data = Dataset.from_frame(table, groups=groups, **options)
-    ledger = Ledger(make_score(score, data))
+    made = make_score(score, data)
+    ledger = Ledger(made)
     there = [Comparison(b, frozenset(), frozenset({a})) for a, b in (names, names[::-1])]
     ledger.prepare(there, settled=True)
     forth, back = map(ledger.gain, there)
     if back > forth:
         names, (forth, back) = names[::-1], (back, forth)
     kinds = data.variable(names[0]).kind, data.variable(names[1]).kind
-    return Direction(names[0], names[1], forth - back, probability(forth - back, forth, kinds), forth, back)
+    width = ledger.fit(names[1], names[:1]).bandwidths.get(names[0])
+    is_known = getattr(made, "directions_are_calibrated", False)
+    right = probability(forth - back, forth, width, kinds) if is_known else NOTHING_KNOWN
+    return Direction(names[0], names[1], forth - back, right, forth, back, width)
 
 
 def _frame(values: npt.ArrayLike, name: str) -> pd.DataFrame:

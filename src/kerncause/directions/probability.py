@@ -4,13 +4,14 @@ A preference D is by how many nats the best graph with a -> b scores above the b
 gains. On simulated pairs of continuous variables D alone says little: it grows with the number of rows for right and
 wrong preferences alike. The share D / G does not, so
 
-    P(right) = 1/2 + (c(D / G) - 1/2) (1 - exp(-D / d))
+    P(right) = 1/2 + (c(D / G) - 1/2) (1 - exp(-D / d)) / (1 + (s / w)^k)
 
-with c a growing, piecewise linear function from 1/2 and d a number of nats below which a preference is noise. Both
-were fitted by maximum likelihood to the pairs of `python -m benchmarks.directions --fit`, which writes
-`calibration.json`; on other seeds `python -m benchmarks.directions` says how right it is (docs/searches.md). The pairs
-include linear ones, of which this score knows no direction: with Gaussian noise there is none, and with other noise it
-prefers the wrong one, by a small share of the gain.
+with c a growing, piecewise linear function from 1/2, d a number of nats below which a preference is noise, and s the
+bandwidth of the cause in the preferred direction, in its standard deviations: of relations that are near to linear this
+score knows no direction (with Gaussian noise there is none, and with other noise it prefers the wrong one), and
+they have long bandwidths. All of it was fitted by maximum likelihood to the pairs of
+`python -m benchmarks.directions --fit`, which writes `calibration.json`; on other seeds
+`python -m benchmarks directions-of-pairs` says how right it is (docs/searches.md).
 
 Between other kinds of variables 1/2 is returned: the scores of a discrete and of a continuous response are not on the
 same footing (a variable and its own discretised copy differ by hundreds of nats), and between two discrete variables a
@@ -34,29 +35,36 @@ NOTHING_KNOWN = 0.5
 
 @dataclass(frozen=True)
 class Calibration:
-    """The curve c at its knots, and d.
+    """The curve c at its knots, and d, w and k.
 
     Attributes:
         shares: where the knots are, from 0.
         right: c there, from 1/2, growing.
         nats: d.
+        width: w.
+        steepness: k.
     """
 
     shares: tuple[float, ...]
     right: tuple[float, ...]
     nats: float
+    width: float
+    steepness: float
 
-    def __call__(self, preference: float, gain: float) -> float:
+    def __call__(self, preference: float, gain: float, bandwidth: float) -> float:
         """Return the probability that a preference of so many nats (0 or more), for such a gain, is right."""
         if gain <= 0.0 or preference <= 0.0:
             return NOTHING_KNOWN
         c = float(np.interp(preference / gain, self.shares, self.right))
-        return NOTHING_KNOWN + (c - NOTHING_KNOWN) * (1.0 - math.exp(-preference / self.nats))
+        is_bent = 1.0 / (1.0 + math.pow(bandwidth / self.width, self.steepness))
+        trust = (1.0 - math.exp(-preference / self.nats)) * is_bent
+        return NOTHING_KNOWN + (c - NOTHING_KNOWN) * trust
 
     @classmethod
     def from_json(cls, written: Mapping[str, Any]) -> "Calibration":
         """Return what a file holds."""
-        return cls(tuple(written["shares"]), tuple(written["right"]), float(written["nats"]))
+        numbers = (float(written[name]) for name in ("nats", "width", "steepness"))
+        return cls(tuple(written["shares"]), tuple(written["right"]), *numbers)
 
 
 @cache
@@ -66,15 +74,17 @@ def calibration() -> Calibration:
     return Calibration.from_json(json.loads(file.read_text(encoding="utf-8")))
 
 
-def probability(preference: float, gain: float, kinds: tuple[Kind, Kind]) -> float:
+def probability(preference: float, gain: float, bandwidth: float | None, kinds: tuple[Kind, Kind]) -> float:
     """Return the probability that the direction a score prefers is the right one.
 
     Args:
         preference: nats by which it is better than the other; negative: the other is better.
-        gain: what the edge gains in the direction that is better.
+        gain: what the edge gains in the direction that is better; with other edges that would turn with it, all
+            their gains.
+        bandwidth: of the cause, in that direction.
         kinds: of the two variables.
     """
-    if set(kinds) != {Kind.CONTINUOUS}:
+    if set(kinds) != {Kind.CONTINUOUS} or bandwidth is None:
         return NOTHING_KNOWN
-    right = calibration()(abs(preference), gain)
+    right = calibration()(abs(preference), gain, bandwidth)
     return right if preference >= 0 else 1.0 - right

@@ -1,6 +1,6 @@
 """What speaks for an edge, in the DAG that the score finds best: with it, without it, and the other way round."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kerncause.data import Dataset
@@ -11,7 +11,8 @@ from kerncause.scores import Comparison, Ledger, LocalFit
 from kerncause.text import counted, listed, printable, quoted
 
 MOST_RUNNER_UPS = 3
-LONG = 5.0
+# Standard deviations.
+LONG, SHORT = 5.0, 1.5
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Explanation:
         gain: what the edge gains; where there is none, what it would.
         reversed_gain: what the DAG gains by turning the edge round (usually a loss); None if there is no edge, or if
             that would close a cycle.
-        cycle: the path from source to target that turning the edge round would close.
+        cycle: the path that turning the edge round, or adding it, would close to a circle.
         fit: the model of the target with the source among its parents.
         bandwidth: of the source in the model of the target (long: weak, near-linear); None for scores without.
         bandwidth_reversed: of the target in the model of the source, if the edge went the other way.
@@ -68,41 +69,60 @@ class Explanation:
         said = [
             f"{a} → {b} gains {self.gain:.1f} nats: that much the score of {b} would lose without {a}."
             if self.is_edge
-            else f"There is no edge {a} → {b}: added to the other parents of {b}, {a} would change the score by "
+            else f"There is no edge {a} → {b}: as one more parent of {b}, {a} would change its score by "
             f"{self.gain:+.1f} nats."
         ]
         if self.reversed_gain is not None:
             verb = "lose" if self.reversed_gain < 0 else "gain"
             said.append(f"Turned round, {b} → {a}, the graph would {verb} {abs(self.reversed_gain):.1f} nats.")
         elif self.cycle:
-            said.append(f"It cannot be turned round by itself: {' → '.join(map(printable, self.cycle))} is there.")
+            what = "It cannot be turned round by itself" if self.is_edge else "It would close a circle"
+            said.append(f"{what}: {' → '.join(map(printable, self.cycle))} is there.")
         if self.bandwidth is not None:
-            shape = "long, so the effect is weak or near-linear" if self.bandwidth >= LONG else "so the effect bends"
-            said.append(f"The bandwidth of {a} is {self.bandwidth:.2f} standard deviations: {shape}.")
+            said.append(f"The bandwidth of {a} is {self.bandwidth:.2f} standard deviations{_shape(self.bandwidth)}.")
         if self.bandwidth_reversed is not None:
             said.append(f"That of {b} as a cause of {a} would be {self.bandwidth_reversed:.2f}.")
         if self.explained is not None and self.explained_without is not None:
             said.append(
                 f"{self._parents()} {self.explained:.0%} of the variance of {b} in kernel space, "
-                f"and without {a} {self.explained_without:.0%}."
+                f"without {a} {self.explained_without:.0%}."
             )
         for other in self.runner_ups:
             names = listed(other.parents) if other.parents else "no parents"
-            said.append(f"With {names} instead, the score of {b} is {-other.behind:+.1f} nats.")
+            than = "lower" if other.behind >= 0 else "higher"
+            said.append(f"With {names} instead, its score is {abs(other.behind):.1f} nats {than}.")
         if self.starts_disagree:
             said.append(f"The optimiser's starts ended in different places for {b}; the best was kept.")
         return said
 
     def _parents(self) -> str:
         count = len(self.fit.bandwidths)
+        if not self.is_edge:
+            return f"With it, the {counted(count, 'parent')} would explain"
         return "Its one parent explains" if count == 1 else f"Its {counted(count, 'parent')} explain"
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
 
 
-def explained(ledger: Ledger, data: Dataset, dag: DAG, source: str, target: str) -> Explanation:
-    """Explain the edge between source and target as it is in a DAG, or why it is not there."""
+def _shape(bandwidth: float) -> str:
+    if bandwidth >= LONG:
+        return ": long, so the effect is weak or near-linear"
+    return ": short, so the effect bends" if bandwidth <= SHORT else ""
+
+
+def explained(
+    ledger: Ledger,
+    data: Dataset,
+    dag: DAG,
+    source: str,
+    target: str,
+    may_be: Callable[[str, frozenset[str]], bool] = lambda target, parents: True,
+) -> Explanation:
+    """Explain the edge between source and target as it is in a DAG, or why it is not there.
+
+    `may_be` tells whether a variable may have these parents, by what the search had to obey.
+    """
     for name in (source, target):
         data.variable(name)
     if source == target:
@@ -112,14 +132,15 @@ def explained(ledger: Ledger, data: Dataset, dag: DAG, source: str, target: str)
     others = dag.parents(target) - {source}
     whole = others | {source}
     is_edge = source in dag.parents(target)
-    cycle = _path(dag, source, target) if is_edge else ()
+    cycle = _path(dag, source, target) if is_edge else _path(dag, target, source)
     turned = Comparison(source, dag.parents(source), dag.parents(source) | {target})
-    sets = _alternatives(dag, source, target) if is_edge else []
-    compared = {frozenset(s): Comparison(target, whole, frozenset(s)) for s in sets}
+    sets = [s for s in _alternatives(dag, source, target) if may_be(target, s)] if is_edge else []
+    compared = {s: Comparison(target, whole, s) for s in sets}
     without = Comparison(target, others, whole)
     ledger.prepare([without, *compared.values(), *([turned] if is_edge and not cycle else [])], settled=True)
     fit, lone = ledger.fit(target, whole), ledger.fit(target, others)
-    model, rest = FittedModel.of(data, target, fit), FittedModel.of(data, target, lone)
+    rows = data.complete_for({target, *whole})
+    model, rest = FittedModel.of(rows, target, fit), FittedModel.of(rows, target, lone)
     back = ledger.fit(source, dag.parents(source) | {target}) if is_edge and not cycle else None
     gain = ledger.gain(without)
     return Explanation(

@@ -169,7 +169,7 @@ class KernelScore(TableScore):
     def refitted(self, target: str, parents: Collection[str], begin: LocalFit) -> LocalFit:
         """Maximise S/q on these rows, beginning from a curved fit on other rows of the same table.
 
-        The value is that of the engine, not certified, within `ENOUGH_FROM_OTHER_ROWS` of the maximum.
+        The value is that of the engine, not certified; about `ENOUGH_FROM_OTHER_ROWS` may be missing of the maximum.
         """
         names, data = self._rows_for(target, parents)
         if (nothing := nothing_to_explain(data, target)) is not None:
@@ -179,6 +179,8 @@ class KernelScore(TableScore):
         with one_blas_thread():
             task = self._task(target, names, data, self._options["engine"])
             theta = task.layout.start(self._checked(begin, names), 1.0)
+            if len(theta) != len(begin.curvature):  # fewer values of the response, and nothing to learn of it
+                return self.fit(target, parents)
             end = refine(task.near(theta), theta, np.array(begin.curvature), ENOUGH_FROM_OTHER_ROWS)
         return self._fit_at(end, names, task, data.points(target), starts_disagree=False)
 

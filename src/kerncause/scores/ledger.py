@@ -66,8 +66,7 @@ class Ledger:
         self, score: LocalScore, batch: Batch | None = None, on_score: Callable[[], None] | None = None
     ) -> None:
         self.score = score
-        self._batch = batch or (lambda queries: ((query, answer(score, query)) for query in queries))
-        self._on_score = on_score or (lambda: None)
+        self._batch, self._on_score = batch, on_score
         self._incomplete = score.incomplete if isinstance(score, RowwiseScore) else frozenset[str]()
         self._fits: dict[Query, LocalFit] = {}
 
@@ -120,7 +119,7 @@ class Ledger:
         return sum(fit.error_bound for fit in fits if not fit.is_settled)
 
     def _compute(self, queries: Sequence[Query]) -> None:
-        answers = self._batch(queries)
+        answers = self._answers(queries) if self._batch is None else self._batch(queries)
         try:
             for query, fit in answers:
                 if math.isnan(fit.value):
@@ -129,10 +128,15 @@ class Ledger:
                     )
                 is_new = query not in self._fits
                 self._fits[query] = fit
-                if is_new:
+                if is_new and self._on_score is not None:
                     self._on_score()
         finally:  # on an error nobody waits for the rest
             answers.close()
+
+    def _answers(self, queries: Sequence[Query]) -> Generator[tuple[Query, LocalFit]]:
+        """Compute here, one after the other."""
+        for query in queries:
+            yield query, answer(self.score, query)
 
     def _precursor(self, query: Query) -> LocalFit | list[Query]:
         if not isinstance(self.score, StagedScore):

@@ -36,6 +36,17 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Preference:
+    """By how many nats a DAG is better than the best one of its class in which an edge is turned round.
+
+    `turned` are the edges of the DAG that are turned in that one: the edge itself, and those it forces to follow.
+    """
+
+    nats: float
+    turned: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Where a search ended, nodes in tie-breaking order, and every step.
 
@@ -45,15 +56,15 @@ class Outcome:
         trace: every step.
         p_values: of a search by tests, for every pair it left joined the largest p-value it met: how near it came to
             parting it.
-        preferences: of a search by a score, for every undirected edge (a, b) what the best DAG with a -> b scores above
-            the best with b -> a.
+        preferences: of a search by a score, for every undirected edge (a, b), a -> b in `dag`, what that scores above
+            the best DAG of the class with b -> a.
     """
 
     graph: PDAG
     dag: DAG
     trace: tuple[Step, ...]
     p_values: Mapping[frozenset[str], float] = field(default_factory=dict)
-    preferences: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    preferences: Mapping[tuple[str, str], "Preference"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

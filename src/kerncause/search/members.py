@@ -5,8 +5,8 @@ connected components, which can be directed independently of each other (Anderss
 knowledge, Perković 2020), so each component is solved by itself: all its DAGs are looked at if there are at most
 `MOST_LISTED`, otherwise some: a climb by reversing covered edges, which never leaves the class (Chickering 1995).
 
-For an undirected edge a - b the preference is what the best DAG of the class with a -> b scores above the best with
-b -> a. It is a difference of totals: turning one edge can force others.
+For an undirected edge that the best DAG has as a -> b, the preference is what that scores above the best DAG with
+b -> a. It is a difference of totals: turning one edge can force others to turn with it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from itertools import islice
 from kerncause.graphs import CPDAG, DAG, PDAG, Adjacency, bits, consistent_extension, extensions, meek_closure
 from kerncause.knowledge import Limits
 from kerncause.scores import Comparison, Ledger
-from kerncause.search.base import Outcome, Step
+from kerncause.search.base import Outcome, Preference, Step
 from kerncause.search.choice import TIE
 
 MOST_LISTED = 500
@@ -25,10 +25,18 @@ Arc = tuple[int, int]
 
 @dataclass(frozen=True)
 class Best:
-    """The best DAG found, and for every undirected edge (i, j), i < j, how much better i -> j is than j -> i."""
+    """The best DAG found, and for each of its edges that could turn how much worse the best DAG is where it does."""
 
     dag: Adjacency
-    preferences: dict[Arc, float]
+    preferences: dict[Arc, "Turn"]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What it costs to turn an edge round, and the edges that are turned then."""
+
+    nats: float
+    turned: tuple[Arc, ...]
 
 
 def outcome_of(
@@ -47,7 +55,10 @@ def outcome_of(
         kind.of(name, closed),
         DAG.of(name, best.dag),
         tuple(trace),
-        preferences={(name[i], name[j]): nats for (i, j), nats in best.preferences.items()},
+        preferences={
+            (name[i], name[j]): Preference(turn.nats, tuple((name[a], name[b]) for a, b in turn.turned))
+            for (i, j), turn in best.preferences.items()
+        },
     )
 
 
@@ -58,7 +69,7 @@ def best_member(
 
     A climb begins from the `known` DAG of it, if there is one, so what is returned is no worse.
     """
-    dag, preferences = graph, dict[Arc, float]()
+    dag, preferences = graph, dict[Arc, Turn]()
     for component in _components(graph):
         best = _best_of(ledger, graph, component, known, most_listed)
         links = [link for link in graph.links() if component >> link[0] & 1]
@@ -105,7 +116,7 @@ def _best_of(ledger: Ledger, graph: Adjacency, component: int, known: Adjacency 
     begin = consistent_extension(inside) if known is None else _inside(known, component)
     assert begin is not None
     dag = _climbed(totals, inside, begin)
-    preferences: dict[Arc, float] = {}
+    preferences: dict[Arc, Turn] = {}
     while len(preferences) < inside.link_count():
         for i, j in inside.links():
             arc = _as_in(dag, i, j)
@@ -113,11 +124,10 @@ def _best_of(ledger: Ledger, graph: Adjacency, component: int, known: Adjacency 
             other = consistent_extension(turned)
             assert other is not None
             against = _climbed(totals, turned, other)
-            nats = totals.of(dag) - totals.of(against)
-            if nats < -TIE:  # there is a better one: all begins again from it
+            if totals.of(against) > totals.of(dag) + TIE:  # all begins again from the better one
                 dag, preferences = _climbed(totals, inside, against), {}
                 break
-            preferences[i, j] = nats if arc == (i, j) else -nats
+            preferences[arc] = _turn(totals, dag, against)
     return Best(dag, preferences)
 
 
@@ -150,15 +160,18 @@ class _Totals:
 def _best_listed(totals: _Totals, inside: Adjacency, dags: Sequence[Adjacency]) -> Best:
     totals.prepare(dags)
     values = [totals.of(dag) for dag in dags]
-    best = max(values)
+    best = next(dag for value, dag in zip(values, dags, strict=True) if value >= max(values) - TIE)
     preferences = {}
-    for i, j in inside.links():
-        forth, back = (
-            max(value for value, dag in zip(values, dags, strict=True) if dag.children(a) >> b & 1)
-            for a, b in ((i, j), (j, i))
-        )
-        preferences[i, j] = forth - back
-    return Best(next(dag for value, dag in zip(values, dags, strict=True) if value >= best - TIE), preferences)
+    for link in inside.links():
+        i, j = _as_in(best, *link)
+        others = [k for k, dag in enumerate(dags) if dag.children(j) >> i & 1]
+        preferences[i, j] = _turn(totals, best, dags[max(others, key=values.__getitem__)])
+    return Best(best, preferences)
+
+
+def _turn(totals: _Totals, dag: Adjacency, against: Adjacency) -> Turn:
+    turned = tuple((a, b) for a, b in dag.arcs() if against.children(b) >> a & 1)
+    return Turn(max(totals.of(dag) - totals.of(against), 0.0), turned)
 
 
 def _climbed(totals: _Totals, graph: Adjacency, dag: Adjacency) -> Adjacency:
