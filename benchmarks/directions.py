@@ -98,11 +98,11 @@ def directions_of_pairs() -> Iterator[Row]:
         by_size = [np.mean([pair.is_right for pair in mine if pair.n == n]) for n in SIZES]
         claimed = [pair for pair in mine if pair.said.is_claimed]
         share = f"{len(claimed) / len(mine):.0%} claimed"
-        right = f", of these right {np.mean([p.is_right for p in claimed]):.0%}" if claimed else ""
+        of_these = f", of these right {np.mean([p.is_right for p in claimed]):.0%}" if claimed else ""
         is_null = mechanism in NULL or mechanism == "discretised copy"
         yield Row(
             f"{mechanism}: x preferred, by size; claimed (probability {CLAIM:.2f} or more)",
-            " / ".join(f"{value:.2f}" for value in by_size) + f"; {share}{right}",
+            " / ".join(f"{value:.2f}" for value in by_size) + f"; {share}{of_these}",
             "at most 5% claimed" if is_null else "",
             len(claimed) <= 0.05 * len(mine) if is_null else None,
         )

@@ -14,7 +14,8 @@ Pair = tuple[Floats, Floats]
 
 
 def standardised(values: Floats) -> Floats:
-    return (values - values.mean()) / values.std()
+    scaled: Floats = (values - values.mean()) / values.std()
+    return scaled
 
 
 def source(rng: Rng, n: int) -> Floats:

@@ -26,10 +26,11 @@ def which_search() -> Iterator[Row]:
     """GES, BOSS and the optimum: means and standard errors of differences on the same tables."""
     rows = run("searches", "full", RESULTS, resume=True)
     frame = frame_of(rows)
-    by = {method: part.set_index(KEYS).sort_index() for method, part in frame.groupby("method")}
+    by = {str(method): part.set_index(KEYS).sort_index() for method, part in frame.groupby("method")}
     yield Row("tables of 8 variables, n = 300", str(len(by["ges"])))
     for name, part in by.items():
-        for density, mine in part.groupby("density"):
+        for density in (0.3, 0.6):
+            mine = part[part.index.get_level_values("density") == density]
             yield Row(f"{name}, density {density}: skeleton F1 / SHD / F1 of arrows, class / best DAG", _summary(mine))
     dense, sparse = (_difference(by["boss"], by["ges"], "skeleton_f1", d) for d in (0.6, 0.3))
     yield Row("BOSS minus GES, density 0.6: skeleton F1", _shown(dense), "+0.05", dense.mean() >= 0.05)
@@ -84,7 +85,7 @@ def _difference(
 
 def _shown(values: "pd.Series[float]") -> str:
     digits = 1 if values.abs().max() > 2 else 3
-    return f"{values.mean():+.{digits}f} ± {values.sem():.{digits}f}"
+    return f"{float(values.mean()):+.{digits}f} ± {float(values.sem()):.{digits}f}"
 
 
 def seconds_of(call: Callable[[], object]) -> float:
