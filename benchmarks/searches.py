@@ -84,8 +84,9 @@ def _difference(
 
 
 def _shown(values: "pd.Series[float]") -> str:
-    digits = 1 if values.abs().max() > 2 else 3
-    return f"{float(values.mean()):+.{digits}f} ± {float(values.sem()):.{digits}f}"
+    numbers = values.to_numpy(dtype=np.float64)
+    digits = 1 if np.abs(numbers).max() > 2 else 3
+    return f"{numbers.mean():+.{digits}f} ± {numbers.std(ddof=1) / np.sqrt(len(numbers)):.{digits}f}"
 
 
 def seconds_of(call: Callable[[], object]) -> float:
