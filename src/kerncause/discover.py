@@ -4,6 +4,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
+from numbers import Integral
 from pathlib import Path
 from typing import Any, cast
 
@@ -122,7 +123,7 @@ def discover(
         timeout,
         knowledge,
     )
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise OptionError(f"seed (--seed) cannot be {seed}: give a whole number of 0 or more")
     if executor is not None and not isinstance(executor, Executor):
         raise OptionError(f"executor is a {type(executor).__name__}: give a concurrent.futures.Executor, or workers")

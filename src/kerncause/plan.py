@@ -167,7 +167,8 @@ class Plan:
 def _search_of(preset: str | None, search: str | None) -> str:
     """Return the search that was asked for, or that a preset means, or the default."""
     meant = None if preset is None else PRESETS[preset].search_name
-    if search is not None and meant is not None and find_search(search) is not find_search(meant):
+    by_score = search is not None and find_search(search).by == "score"
+    if by_score and meant is not None and search != meant:
         raise OptionError(f"preset {preset} means search {meant}, not {search}: leave out one of the two")
     return search or meant or DEFAULT_SEARCH
 

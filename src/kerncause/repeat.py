@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, get_args
 
@@ -107,7 +108,7 @@ class Repeat:
     resume: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
+        if isinstance(self.count, bool) or not isinstance(self.count, Integral) or self.count < 1:
             raise OptionError(f"confidence (--confidence) cannot be {self.count}: give how many halves, such as 100")
         if self.how not in get_args(How):
             raise OptionError(

@@ -22,6 +22,7 @@ From the canonical order, then from `restarts` random ones; the best DAG of all 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import cycle
+from numbers import Integral
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def boss(
         seed: of the random orders.
         watch: called at every step with where the search is.
     """
-    if isinstance(restarts, bool) or not isinstance(restarts, int) or restarts < 0:
+    if isinstance(restarts, bool) or not isinstance(restarts, Integral) or restarts < 0:
         raise OptionError(f"restarts (--restarts) cannot be {restarts}: give a whole number of 0 or more")
     ledger = Ledger.of(score)
     limits = Knowledge.of(knowledge).limits(ledger.variables)
