@@ -42,6 +42,7 @@ FROZEN = {
     "appendix-1000": (1, "71c5d4d582e8"),
     "appendix-gradient": (1, "5934ae07feba"),
     "searches": (1, "36bc991a3b3f"),
+    "searches-networks": (1, "2f7cfada4e8d"),
 }
 
 
@@ -87,7 +88,7 @@ def test_smoke_runs_and_draws(tmp_path):
     assert "0/200" in listed
 
 
-@pytest.mark.parametrize("name", ["fig1", "fig4-time", "consistency", "bandwidths"])
+@pytest.mark.parametrize("name", ["fig1", "fig4-time", "consistency", "bandwidths", "searches-networks"])
 def test_other_smokes_run_and_draw(tmp_path, name):
     only = {
         "bandwidths": {"kind": ["continuous"], "density": ["0.2"]},

@@ -16,6 +16,7 @@ from kerncause.experiments.specs import (
     fig4_real,
     fig4_time,
     searches,
+    searches_networks,
 )
 from kerncause.text import quoted
 
@@ -33,6 +34,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         appendix_1000,
         appendix_gradient,
         searches,
+        searches_networks,
     )
 }
 

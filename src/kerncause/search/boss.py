@@ -67,9 +67,7 @@ def boss(
     rng = np.random.default_rng(seed)
     size = len(ledger.variables)
     begin = [tuple(range(size)), *(tuple(rng.permutation(size).tolist()) for _ in range(restarts))]
-    tried: list[tuple[float, Adjacency]] = []
-    for order in begin:
-        tried.append(run.best_from(order))
+    tried = [run.best_from(order) for order in begin]
     best = max(total for total, _ in tried)
     dag = next(dag for total, dag in tried if total >= best - TIE)
     return outcome_of(ledger, completed(dag), limits, run.trace, dag)

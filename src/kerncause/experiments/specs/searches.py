@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from kerncause.data import Dataset
 from kerncause.errors import DataWarning
 from kerncause.experiments.base import Cell, Experiment, Scale
 from kerncause.experiments.draw import Panel, grid
@@ -43,12 +44,16 @@ def cells(scale: Scale) -> list[Cell]:
 
 def measure(cell: Cell) -> dict[str, Any]:
     """Search once, on one core."""
-    data, truth = simulated_table(replace(cell, seed=FIRST_REALISATION + cell.seed))
+    return measured(cell.method, *simulated_table(replace(cell, seed=FIRST_REALISATION + cell.seed)))
+
+
+def measured(search: str, data: Dataset, truth: DAG, max_parents: int | None = None) -> dict[str, Any]:
+    """Return how near a search came to the truth and what it took; of the optimum also what pruning would cost."""
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore", DataWarning)
         ledger = Ledger(make_score("learned", data))
         begun = perf_counter()
-        outcome = SEARCHES[cell.method](ledger)
+        outcome = SEARCHES[search](ledger, max_parents=max_parents)
         seconds, scores = perf_counter() - begun, ledger.computed
         found = {
             **nearness(truth, outcome.graph),
@@ -58,7 +63,7 @@ def measure(cell: Cell) -> dict[str, Any]:
             "total": _total(ledger, outcome.dag),
             "total_of_truth": _total(ledger, truth),
         }
-        return {**found, **(_pruned(ledger, outcome.dag) if cell.method == "exact" else {})}
+        return {**found, **(_pruned(ledger, outcome.dag, max_parents) if search == "exact" else {})}
 
 
 def _total(ledger: Ledger, dag: DAG) -> float:
@@ -81,12 +86,12 @@ class _Asked:
         return self.ledger.rough_fit(target, parents).value
 
 
-def _pruned(ledger: Ledger, best: DAG) -> dict[str, float]:
+def _pruned(ledger: Ledger, best: DAG, max_parents: int | None) -> dict[str, float]:
     """Return how many sets the search would have scored with pruning, and how many nats it would have lost."""
     found = {}
     for prune in PRUNES:
         asked = _Asked(ledger)
-        dag = exact(asked, prune=prune).dag
+        dag = exact(asked, prune=prune, max_parents=max_parents).dag
         found[f"scores_prune_{prune:g}"] = float(len(asked.sets))
         found[f"lost_prune_{prune:g}"] = _total(ledger, best) - _total(ledger, dag)
     return found
