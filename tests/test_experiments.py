@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 
 from kerncause import DataError, OptionError, networks
 from kerncause.cli import app
-from kerncause.experiments import EXPERIMENTS, SCALES, Cell, Experiment, Progress, Row, plot, run
+from kerncause.experiments import EXPERIMENTS, SCALES, Cell, Experiment, Progress, Row, plot, run, tables, written_into
 from kerncause.experiments import registry as registry_module
-from kerncause.experiments.claims import Number, answered, paired, slope, written_into
+from kerncause.experiments.claims import Number, answered, paired, slope
 from kerncause.experiments.methods import METHODS
 from kerncause.experiments.run import measured, seconds_left
 from kerncause.experiments.specs import fig1, fig4_convergence
@@ -457,11 +457,11 @@ class TestClaims:
 
     def test_tables_are_put_into_a_page_once(self, tmp_path):
         page = "before\n<!-- claim 9 -->\nold\n<!-- end -->\nafter <!-- end -->\n"
-        once = written_into(page, answered(tmp_path))
+        once = written_into(page, tables(tmp_path))
         assert once.startswith("before\n<!-- claim 9 -->\n\n**9. The median")
         assert once.endswith("<!-- end -->\nafter <!-- end -->\n")
         assert "old" not in once
-        assert written_into(once, answered(tmp_path)) == once
+        assert written_into(once, tables(tmp_path)) == once
 
     def test_the_command_line_prints_them(self, tmp_path):
         done = command("experiment", "claims", "--out", tmp_path)
@@ -474,5 +474,6 @@ class TestClaims:
     def test_the_page_says_what_the_results_say(self):
         root = Path(__file__).parent.parent
         page = (root / "docs" / "reproduction.md").read_text(encoding="utf-8")
-        assert written_into(page, answered(root / "experiments")) == page
+        assert written_into(page, tables(root / "experiments")) == page
         assert all(f"<!-- claim {number} -->" in page for number in range(1, 10))
+        assert "<!-- compute -->" in page

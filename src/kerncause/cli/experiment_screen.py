@@ -2,9 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.live import Live
@@ -12,22 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from kerncause.cli.screen import REFRESH_SECONDS, Screen
-from kerncause.experiments import SCALES, Experiment, Progress, Row
+from kerncause.experiments import Experiment, Progress, Row, Standing
+from kerncause.experiments.standing import duration
 from kerncause.text import counted, printable
 
 # Where there is no terminal, a line this often.
 LOG_SECONDS = 60.0
 MOST_ERRORS = 5
-
-
-@dataclass(frozen=True)
-class Standing:
-    """How far an experiment is: rows at each scale, seconds spent on those of `full`, and what all of it takes."""
-
-    experiment: Experiment
-    rows: Mapping[str, int]
-    spent: float
-    full_seconds: float | None
 
 
 class ExperimentScreen(Screen):
@@ -42,9 +32,7 @@ class ExperimentScreen(Screen):
         for standing in standings:
             experiment = standing.experiment
             name = Text.assemble((experiment.name, "bold"), f"\n{experiment.title}")
-            done = [f"{standing.rows[scale]:,}/{len(experiment.cells(scale)):,}" for scale in SCALES[1:]]
-            whole = "" if standing.full_seconds is None else _duration(standing.full_seconds)
-            grid.add_row(name, *done, _duration(standing.spent) if standing.spent else "", whole)
+            grid.add_row(name, *standing.done(), *standing.times())
         self._out.print(grid)
         self._out.print(Text(f"\nCounted are the results in {printable(out, 200)}; times are of one core"))
 
@@ -78,7 +66,7 @@ class ExperimentScreen(Screen):
     def experiment(self, experiment: Experiment, rows: Sequence[Row], path: Path) -> None:
         """Say what there is now, what it took, and what failed."""
         effort = sum(row.seconds for row in rows)
-        self._out.print(Text(f"{experiment.name}: {counted(len(rows), 'row')}, {_duration(effort)} on one core"))
+        self._out.print(Text(f"{experiment.name}: {counted(len(rows), 'row')}, {duration(effort)} on one core"))
         failures = Counter(f"{row.cell.method}: {row.error}" for row in rows if row.error is not None)
         for failure, count in failures.most_common(MOST_ERRORS):
             self.note(f"{count} failed, {failure}")
@@ -95,13 +83,5 @@ class ExperimentScreen(Screen):
 
 def _line(progress: Progress) -> str:
     failed = f", {progress.failed} failed" if progress.failed else ""
-    left = "" if progress.seconds_left is None else f"   about {_duration(progress.seconds_left)} left"
+    left = "" if progress.seconds_left is None else f"   about {duration(progress.seconds_left)} left"
     return f"{progress.done:,} of {progress.total:,} cells{failed}{left}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

@@ -6,7 +6,7 @@ from typing import Annotated, cast
 import typer
 
 from kerncause.cli.app import app, examples
-from kerncause.cli.experiment_screen import ExperimentScreen, Standing
+from kerncause.cli.experiment_screen import ExperimentScreen
 from kerncause.cli.options import cells, pairs
 from kerncause.cli.screen import errors
 from kerncause.errors import OptionError
@@ -14,17 +14,16 @@ from kerncause.experiments import (
     DIRECTORY,
     EXPERIMENTS,
     SCALES,
-    Experiment,
     Scale,
     answered,
     as_markdown,
     find_experiment,
-    rows_of,
+    standing_of,
+    tables,
     written_into,
 )
 from kerncause.experiments import plot as plotted
 from kerncause.experiments import run as finished
-from kerncause.experiments.run import seconds_left
 from kerncause.experiments.store import results_path
 from kerncause.text import quoted
 
@@ -42,21 +41,7 @@ OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where res
 def list_experiments(out: OutOption = DIRECTORY) -> None:
     """Show every experiment and how much of it there is."""
     with errors():
-        ExperimentScreen(quiet=False).experiments([_standing(e, out) for e in EXPERIMENTS.values()], out)
-
-
-def _standing(experiment: Experiment, out: Path) -> Standing:
-    rows = rows_of(experiment, "full", out)
-    done = {row.cell for row in rows}
-    missing = [cell for cell in experiment.cells("full") if cell not in done]
-    spent = sum(row.seconds for row in rows)
-    left = seconds_left(rows, missing, workers=1)
-    return Standing(
-        experiment,
-        {scale: len(rows_of(experiment, scale, out)) for scale in SCALES},
-        spent,
-        None if left is None else spent + left,
-    )
+        ExperimentScreen(quiet=False).experiments([standing_of(e, out) for e in EXPERIMENTS.values()], out)
 
 
 @commands.command(
@@ -121,10 +106,9 @@ def answer_claims(
 ) -> None:
     """Answer the paper's nine claims by the results there are, as Markdown."""
     with errors():
-        claims = answered(out)
         if into is None:
-            print(*map(as_markdown, claims), sep="\n\n")
+            print(*map(as_markdown, answered(out)), sep="\n\n")
             return
         if not into.is_file():
             raise OptionError(f"there is no file {quoted(into)} (--into): check the path")
-        into.write_text(written_into(into.read_text(encoding="utf-8"), claims), encoding="utf-8")
+        into.write_text(written_into(into.read_text(encoding="utf-8"), tables(out)), encoding="utf-8")

@@ -1,10 +1,12 @@
 """Every figure of the paper: frozen specs, a runner that can be killed and goes on, and the plots."""
 
 from kerncause.experiments.base import SCALES, Cell, Experiment, Row, Scale, frame_of
-from kerncause.experiments.claims import Claim, answered, as_markdown, written_into
+from kerncause.experiments.claims import Claim, answered, as_markdown
+from kerncause.experiments.page import tables, written_into
 from kerncause.experiments.plot import plot
 from kerncause.experiments.registry import EXPERIMENTS, find_experiment
 from kerncause.experiments.run import DIRECTORY, Progress, rows_of, run
+from kerncause.experiments.standing import Standing, standing_of
 
 __all__ = [
     "DIRECTORY",
@@ -16,6 +18,7 @@ __all__ = [
     "Progress",
     "Row",
     "Scale",
+    "Standing",
     "answered",
     "as_markdown",
     "find_experiment",
@@ -23,5 +26,7 @@ __all__ = [
     "plot",
     "rows_of",
     "run",
+    "standing_of",
+    "tables",
     "written_into",
 ]

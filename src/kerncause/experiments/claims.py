@@ -27,7 +27,6 @@ SYNTHETIC = ("fig2-3", "appendix-1000", "appendix-discrete")
 PAIRED = ("kind", "rows", "density", "seed")
 SAMPLED = ("network", "rows", "seed")
 F1, SHD = "skeleton_f1", "shd_normalised"
-END = "<!-- end -->"
 # Losses are compared where this share of the way is left.
 NEARLY = 0.05
 
@@ -326,13 +325,3 @@ def as_markdown(claim: Claim) -> str:
     """Return a claim as a table: statement, mean ± standard error (realisations), verdict."""
     lines = [f"**{claim.number}. {claim.says}**", "", "| statement | number | verdict |", "|---|---|---|"]
     return "\n".join([*lines, *(f"| {s.says} | {s.number} | {s.verdict} |" for s in claim.statements)])
-
-
-def written_into(page: str, claims: Sequence[Claim]) -> str:
-    """Return a page with the table of each claim between its marks, `<!-- claim 1 -->` and `<!-- end -->`."""
-    for claim in claims:
-        mark = f"<!-- claim {claim.number} -->"
-        before, found, rest = page.partition(mark)
-        if found:
-            page = f"{before}{mark}\n\n{as_markdown(claim)}\n\n{END}{rest.partition(END)[2]}"
-    return page
