@@ -2,8 +2,7 @@
 
 * Each replicate draws half of the rows without replacement and learns a graph from them, with the settings of the
   whole. `how="bootstrap"` draws as many rows as there are, with replacement: rows that come twice are ties, and ties
-  make kernel scores see structure (an independent parent won in 13 of 40 bootstrap samples, in 4 of 40 halves and in
-  2 of 40 whole tables), so its frequencies are too high.
+  make kernel scores see structure where there is none, so its frequencies are too high.
 * Kernel scores begin where the fits of the whole table ended (`kerncause.scores.warm`); the search itself begins anew.
 * Replicate k of a seed draws the same rows whatever else runs, so replicates can be computed in any order, by any
   number of processes, and another time: with a file (`--out DIR --resume`) those that are there are kept.
