@@ -46,9 +46,13 @@ def _written(directory: Path) -> tuple[dict[str, Any], tuple[Step, ...]]:
         ) from None
     try:
         steps = [json.loads(line) for line in trace.split("\n") if line]
-        return json.loads(graph), tuple(Step(**{**step, "given": tuple(step["given"])}) for step in steps)
+        return json.loads(graph), tuple(map(_step, steps))
     except (ValueError, TypeError, KeyError) as problem:
         raise OptionError(f"the result in {quoted(directory)} is damaged ({problem}): learn it again") from None
+
+
+def _step(written: Mapping[str, Any]) -> Step:
+    return Step(**{**written, "given": tuple(written["given"]), "changes": tuple(map(tuple, written["changes"]))})
 
 
 def _table(written: Mapping[str, Any], data: str | Path | pd.DataFrame | Dataset | None, directory: Path) -> Dataset:

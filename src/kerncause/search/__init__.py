@@ -1,6 +1,6 @@
 """Searches: take a score or a test of independence, give a graph and a trace."""
 
-from kerncause.search.base import Outcome, Preference, Progress, Step, Watcher
+from kerncause.search.base import Join, Outcome, Preference, Progress, Step, Watcher, replayed
 from kerncause.search.boss import boss
 from kerncause.search.exact import exact
 from kerncause.search.ges import ges
@@ -9,6 +9,7 @@ from kerncause.search.registry import SEARCHES, Search, find_search
 
 __all__ = [
     "SEARCHES",
+    "Join",
     "Outcome",
     "Preference",
     "Progress",
@@ -20,4 +21,5 @@ __all__ = [
     "find_search",
     "ges",
     "pc",
+    "replayed",
 ]

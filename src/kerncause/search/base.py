@@ -1,9 +1,12 @@
 """What every search gives: a graph, and the story of how it was found."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kerncause.graphs import DAG, PDAG
+from kerncause.graphs import DAG, PDAG, Adjacency
+
+# How two variables are joined after a step: (a, "->", b), (a, "-", b), or (a, "", b) if they no longer are.
+Join = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class Step:
         gain: by how much the score grows; the p-value in a search by tests.
         edges: number of edges after the move.
         scores: local scores computed so far, or tests.
+        total: of a search by a score, what the graph after the move is worth above the one without edges.
+        changes: the pairs that the move joins otherwise than they were, those of the first move reckoned from no edges.
     """
 
     number: int
@@ -33,6 +38,29 @@ class Step:
     gain: float
     edges: int
     scores: int
+    total: float | None = None
+    changes: tuple[Join, ...] = ()
+
+
+def changes(names: Sequence[str], before: Adjacency, after: Adjacency) -> tuple[Join, ...]:
+    """Return how the pairs are joined in which two graphs differ."""
+    was, now = _joins(before), _joins(after)
+    pairs = sorted(pair for pair in was.keys() | now.keys() if was.get(pair) != now.get(pair))
+    found = [now.get(pair, (pair[0], "", pair[1])) for pair in pairs]
+    return tuple((names[i], sign, names[j]) for i, sign, j in found)
+
+
+def _joins(graph: Adjacency) -> dict[tuple[int, int], tuple[int, str, int]]:
+    arrows = {(min(i, j), max(i, j)): (i, "->", j) for i, j in graph.arcs()}
+    return arrows | {(i, j): (i, "-", j) for i, j in graph.links()}
+
+
+def replayed(trace: Iterable[Step]) -> Iterator[frozenset[Join]]:
+    """Iterate over the edges after each step: a search seen again."""
+    now: dict[frozenset[str], Join] = {}
+    for step in trace:
+        now |= {frozenset((a, b)): (a, sign, b) for a, sign, b in step.changes}
+        yield frozenset(join for join in now.values() if join[1])
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from kerncause.graphs import Adjacency, bits, completed
 from kerncause.graphs.equivalence import topological_order
 from kerncause.knowledge import Knowledge, Limits
 from kerncause.scores import Comparison, Ledger, LocalScore
-from kerncause.search.base import Outcome, Progress, Step, Watcher
+from kerncause.search.base import Outcome, Progress, Step, Watcher, changes
 from kerncause.search.choice import TIE, Asking, Need, choosing, together
 from kerncause.search.ges import parent_limit
 from kerncause.search.members import best_member, outcome_of
@@ -82,7 +82,7 @@ class _Run:
         self._watch = watch
         self._parents: dict[tuple[int, int], int] = {}
         self._best: dict[Adjacency, Adjacency | None] = {}
-        self._edges = 0
+        self._noted = Adjacency.of(len(ledger.variables))
 
     def best_from(self, order: Order) -> tuple[float, Adjacency]:
         """Climb from an order until neither moving a variable nor another DAG of the class nor a deletion gains."""
@@ -119,7 +119,7 @@ class _Run:
         for node in cycle(order):
             if unmoved == len(order):
                 return order
-            self._watch(Progress("order", len(self.trace), self._edges))
+            self._watch(Progress("order", len(self.trace), self._noted.edge_count()))
             moved, gain = self._best_place(order, node)
             unmoved = 0 if moved != order else unmoved + 1
             if moved != order:
@@ -247,7 +247,7 @@ class _Run:
     def _note(self, order: Order, node: int, gain: float) -> None:
         """Write down a move: the variable now stands behind the source."""
         name, place = self._ledger.variables, order.index(node)
-        self._edges = self._graph(order).edge_count()
+        noted, self._noted = self._noted, self._graph(order)
         self.trace.append(
             Step(
                 number=len(self.trace) + 1,
@@ -257,8 +257,10 @@ class _Run:
                 target=name[node],
                 given=tuple(name[k] for k in order[:place]),
                 gain=gain,
-                edges=self._edges,
+                edges=self._noted.edge_count(),
                 scores=self._ledger.computed,
+                total=self._worth(self._noted),
+                changes=changes(name, noted, self._noted),
             )
         )
 

@@ -29,7 +29,7 @@ from kerncause.errors import OptionError
 from kerncause.graphs import Adjacency, bits, completed
 from kerncause.knowledge import Knowledge, Limits
 from kerncause.scores import Comparison, Ledger, LocalScore
-from kerncause.search.base import Outcome, Progress, Step, Watcher
+from kerncause.search.base import Outcome, Progress, Step, Watcher, changes
 from kerncause.search.choice import TIE, choosing, together
 from kerncause.search.members import outcome_of
 from kerncause.search.operators import (
@@ -101,6 +101,7 @@ class _Run:
         self.ledger = ledger
         self.graph = completed(limits.least())
         self.trace: list[Step] = []
+        self._noted = Adjacency.of(len(ledger.variables))
         self._max_parents = max_parents
         self._limits = limits
         self._watch = watch
@@ -166,6 +167,7 @@ class _Run:
 
     def _step(self, phase: str, operator: Operator, gain: float) -> Step:
         name = self.ledger.variables
+        noted, self._noted = self._noted, self.graph
         return Step(
             number=len(self.trace) + 1,
             phase=phase,
@@ -176,6 +178,8 @@ class _Run:
             gain=gain,
             edges=self.graph.edge_count(),
             scores=self.ledger.computed,
+            total=gain + sum(step.gain for step in self.trace),
+            changes=changes(name, noted, self.graph),
         )
 
 

@@ -38,7 +38,7 @@ from kerncause.graphs import CPDAG, DAG, PDAG, Adjacency, bits, completed, consi
 from kerncause.graphs.equivalence import v_structures
 from kerncause.independence import IndependenceTest, Query, TestResult, answers
 from kerncause.knowledge import Knowledge, Limits
-from kerncause.search.base import Outcome, Progress, Step, Watcher
+from kerncause.search.base import Outcome, Progress, Step, Watcher, changes
 from kerncause.text import listed, quoted
 
 Batch = Callable[[Sequence[Query]], Iterable[TestResult]]
@@ -134,6 +134,7 @@ class _Run:
         self._separations: Separations = {}
         self._alpha, self._batch, self._watch = alpha, batch, watch
         self._tests = 0
+        self._noted = Adjacency.of(len(variables))
         self._largest: dict[Pair, float] = {}
 
     def part(self, level: int) -> bool:
@@ -215,6 +216,7 @@ class _Run:
 
     def _note(self, phase: str, operator: str, source: int, target: int, given: list[int], p_value: float) -> None:
         name = self.variables
+        noted, self._noted = self._noted, self._graph
         self.trace.append(
             Step(
                 number=len(self.trace) + 1,
@@ -226,6 +228,7 @@ class _Run:
                 gain=p_value,
                 edges=self._graph.edge_count(),
                 scores=self._tests,
+                changes=changes(name, noted, self._graph),
             )
         )
 
