@@ -6,7 +6,7 @@ OUT ?= demo-result
 # Asked for by its exact version, torch installs without the gigabytes of its GPU libraries where a CPU build is at hand.
 TORCH ?= 2.13.0
 
-.PHONY: demo test test-baselines bench methods picture clean
+.PHONY: demo test test-baselines test-effects bench methods picture clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kerncause discover examples/sachs.csv --out $(OUT)
@@ -15,11 +15,15 @@ test: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --ignore tests/baselines
+	$(BIN)/pytest -n 2 --ignore tests/baselines --ignore tests/effects
 
 # What needs the libraries of others, which take a gigabyte; in an environment of its own.
 test-baselines: $(VENV)/.installed-baselines
 	$(BIN)/pytest tests/baselines
+
+# DoWhy wants an older scipy, so it has an environment to itself.
+test-effects: $(VENV)-effects/.installed
+	$(VENV)-effects/bin/pytest tests/effects
 
 bench: $(VENV)/.installed-baselines
 	$(BIN)/python -m benchmarks
@@ -33,7 +37,7 @@ picture: demo
 	dot -Tsvg $(OUT)/graph.dot -o docs/images/sachs.svg
 
 clean:
-	rm -rf $(VENV) $(OUT)
+	rm -rf $(VENV) $(VENV)-effects $(OUT)
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kerncause needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
@@ -46,6 +50,11 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $(VENV)/.installed $@
+
+$(VENV)-effects/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-effects
+	$(VENV)-effects/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,effects]'
+	touch $@
 
 $(VENV)/.installed-baselines: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==$(TORCH)'

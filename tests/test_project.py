@@ -22,6 +22,7 @@ LAYERS = [
     "version",
     "errors",
     "text",
+    "written",
     "journal",
     "options",
     "data",

@@ -11,9 +11,11 @@ from kerncause.cli.app import app, examples
 from kerncause.cli.screen import Screen, errors
 from kerncause.errors import GraphError
 from kerncause.graphs import FORMATS, PDAG, read_graph, write_graph
+from kerncause.graphs.files import format_of
 from kerncause.metrics import compare as compared
 from kerncause.simulate import DEFAULTS, KINDS
 from kerncause.simulate import simulate as simulated
+from kerncause.text import printable
 
 FORMAT_HELP = f"{', '.join(FORMATS)}. Default: by the ending of the name."
 
@@ -70,30 +72,53 @@ def compare(
 ) -> None:
     """Say how near a graph is to the true one."""
     with errors():
-        found = compared(_read(truth, truth_format), _read(graph, graph_format))
+        found = compared(graph_at(truth, truth_format), graph_at(graph, graph_format))
         if as_json:
             print(json.dumps(asdict(found), indent=1))
         else:
             Screen(quiet=False).comparison(found)
 
 
-@app.command(epilog=examples("kerncause convert result graph.graphml", "kerncause convert graph.dot graph.csv"))
+@app.command(
+    epilog=examples(
+        "kerncause convert result graph.graphml",
+        "kerncause convert result model.lavaan",
+        "kerncause convert graph.dot graph.csv",
+    )
+)
 def convert(
     graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="The file of a graph, or a directory of results.")],
     out: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
     from_format: Annotated[str | None, typer.Option("--from", metavar="NAME", help=FORMAT_HELP)] = None,
     to_format: Annotated[str | None, typer.Option("--to", metavar="NAME", help=FORMAT_HELP)] = None,
 ) -> None:
-    """Write a graph in the format of another program."""
+    """Write a graph in the format of another program.
+
+    Formats that hold DAGs alone (lavaan, gml) get the best DAG of a result.
+    """
     with errors():
-        write_graph(_read(graph, from_format), out, to_format)
+        needs_dag = FORMATS[format_of(out, to_format)].needs_dag
+        write_graph(graph_at(graph, from_format, needs_dag), out, to_format)
 
 
-def _read(path: Path, format_name: str | None) -> PDAG:
-    """Read a graph; a directory stands for the results in it."""
+def graph_at(path: Path, format_name: str | None = None, needs_dag: bool = False) -> PDAG:
+    """Read a graph; a directory stands for the results in it, and a result for its best DAG where one is needed."""
     if not path.exists():
         raise GraphError(f"there is no file or directory {path}: check the path")
     if path.is_dir():
         inside = [path / name for name in ("graph.json", "truth.json") if (path / name).is_file()]
         path = inside[0] if inside else path / "graph.json"
-    return read_graph(path, format_name)
+    found = read_graph(path, format_name)
+    is_json = format_of(path, format_name) == "json"
+    return _best_dag(path, found) if needs_dag and is_json else found
+
+
+def _best_dag(path: Path, found: PDAG) -> PDAG:
+    """Return the DAG that the graph.json of a result holds beside its graph; in any other file, the graph itself."""
+    written = json.loads(path.read_text(encoding="utf-8-sig"))
+    if "dag" not in written:
+        return found
+    try:
+        return FORMATS["json"].read(json.dumps({"nodes": written["nodes"], "directed": written["dag"]}))
+    except GraphError as problem:
+        raise GraphError(f"the best DAG in '{printable(path, 500)}' cannot be read: {problem}") from None

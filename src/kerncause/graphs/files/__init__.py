@@ -1,23 +1,37 @@
 """Graphs in files. A new format is one file with `parse` and `render`, and one line here."""
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from kerncause.errors import GraphError, KerncauseError, OptionError
-from kerncause.graphs.files import dot, graphml, json_format, matrix, tetrad
-from kerncause.graphs.named import PDAG
-from kerncause.text import printable, quoted
+from kerncause.errors import GraphError, OptionError
+from kerncause.graphs.files import dagitty, dot, gml, graphml, json_format, lavaan, matrix, tetrad
+from kerncause.graphs.members import narrowest
+from kerncause.graphs.named import DAG, PDAG
+from kerncause.text import quoted
+from kerncause.written import replaced, shown_path
 
 
 class Format(NamedTuple):
-    """How a graph becomes text and back, and the suffixes of such files."""
+    """How a graph becomes text and back, and the suffixes of such files.
+
+    Attributes:
+        read: makes a graph of a text.
+        render: makes a text of a graph that the format can hold.
+        suffixes: how the names of such files end.
+        needs_dag: whether it holds DAGs alone.
+    """
 
     read: Callable[[str], PDAG]
-    write: Callable[[PDAG], str]
+    render: Callable[[PDAG], str]
     suffixes: tuple[str, ...]
+    needs_dag: bool = False
+
+    def write(self, graph: PDAG) -> str:
+        """Make a text of a graph; refuse one that the format cannot hold."""
+        if self.needs_dag:
+            _refuse_other_than_dag(graph, self.suffixes[0])
+        return self.render(graph)
 
 
 FORMATS: Mapping[str, Format] = {
@@ -26,6 +40,9 @@ FORMATS: Mapping[str, Format] = {
     "graphml": Format(graphml.parse, graphml.render, (".graphml",)),
     "csv": Format(matrix.parse, matrix.render, (".csv",)),
     "tetrad": Format(tetrad.parse, tetrad.render, (".txt", ".tetrad")),
+    "dagitty": Format(dagitty.parse, dagitty.render, (".dagitty",)),
+    "lavaan": Format(lavaan.parse, lavaan.render, (".lavaan",), needs_dag=True),
+    "gml": Format(gml.parse, gml.render, (".gml",), needs_dag=True),
 }
 
 
@@ -37,17 +54,17 @@ def read_graph(path: str | Path, format: str | None = None) -> PDAG:  # noqa: A0
         format: one of `FORMATS`; without it the suffix decides.
     """
     path = Path(path)
-    name = _format_of(path, format)
+    name = format_of(path, format)
     try:
         return FORMATS[name].read(_text(path))
     except GraphError as problem:
-        raise GraphError(f"{_shown(path)} cannot be read as {name}: {problem}") from problem
+        raise GraphError(f"{shown_path(path)} cannot be read as {name}: {problem}") from problem
 
 
 def write_graph(graph: PDAG, path: str | Path, format: str | None = None) -> Path:  # noqa: A002
     """Write a graph to a file, all of it or nothing; return the path.
 
-    A name that the format cannot carry is refused.
+    A name that the format cannot carry is refused, and so is an edge: some formats hold DAGs alone.
 
     Args:
         graph: any graph.
@@ -55,31 +72,38 @@ def write_graph(graph: PDAG, path: str | Path, format: str | None = None) -> Pat
         format: one of `FORMATS`; without it the suffix decides.
     """
     path = Path(path)
-    text = FORMATS[_format_of(path, format)].write(graph)
+    text = FORMATS[format_of(path, format)].write(graph)
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError as problem:
         raise GraphError(f"{quoted(text[problem.start])} in a name is half a character: rename the node") from None
-    _replace(path, content)
-    return path
+    return replaced(path, content)
 
 
-def _format_of(path: Path, name: str | None) -> str:
+def format_of(path: Path, name: str | None) -> str:
+    """Return the name of a file's format: the one given, or else the one of its suffix."""
     if name is not None and name not in FORMATS:
         raise OptionError(f"there is no graph format {quoted(name)}: the choices are {', '.join(FORMATS)}")
     known = {suffix: key for key, kind in FORMATS.items() for suffix in kind.suffixes}
     name = name or known.get(path.suffix.lower())
     if name is None:
         raise OptionError(
-            f"the name of {_shown(path)} does not tell its format: give it one of the suffixes {', '.join(known)}, "
+            f"the name of {shown_path(path)} does not tell its format: give it one of the suffixes {', '.join(known)}, "
             f"or name the format ({', '.join(FORMATS)})"
         )
     return name
 
 
-def _shown(path: Path) -> str:
-    """Return a path for a sentence; what matters most is at its end, so it is hardly ever cut."""
-    return f"'{printable(path, 500)}'"
+def _refuse_other_than_dag(graph: PDAG, suffix: str) -> None:
+    if isinstance(narrowest(graph), DAG):
+        return
+    cure = "write a DAG, such as the best one of a result (result.dag, or the directory of the result with convert)"
+    if graph.undirected_edges:
+        a, b = graph.undirected_edges[0]
+        raise GraphError(
+            f"a {suffix} file cannot carry the edge between {quoted(a)} and {quoted(b)}, which has no direction: {cure}"
+        )
+    raise GraphError(f"a {suffix} file cannot carry this graph, whose arrows go round in a circle: {cure}")
 
 
 def _text(path: Path) -> str:
@@ -94,24 +118,3 @@ def _text(path: Path) -> str:
         raise GraphError("it is not UTF-8 text: save it as UTF-8") from None
     except OSError as problem:
         raise GraphError(f"{problem.strerror or problem}; check the file") from problem
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Put a file in its place in one step: written beside it, on the same disk, and then renamed."""
-    scratch: Path | None = None
-    try:
-        # Through a link to the file it leads to; a ring of links is a RuntimeError before Python 3.13.
-        place = path.resolve()
-        if place.is_dir():
-            raise OptionError(f"{_shown(path)} is a directory: give the name of a file")
-        if place.exists() and not place.is_file():
-            raise OptionError(f"{_shown(path)} is no ordinary file: give another name")
-        scratch = Path(tempfile.mkdtemp(prefix=".kerncause-", dir=place.parent))
-        (scratch / place.name).write_bytes(content)
-        (scratch / place.name).replace(place)
-    except (OSError, RuntimeError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise KerncauseError(f"cannot write {_shown(path)}: {reason}; choose another place") from problem
-    finally:
-        if scratch is not None:
-            shutil.rmtree(scratch, ignore_errors=True)

@@ -12,11 +12,11 @@ names in the file, not by their labels.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import NamedTuple
 
 from kerncause.errors import GraphError
+from kerncause.graphs.files.tokens import Language, Token, Tokens
 from kerncause.graphs.named import PDAG
 from kerncause.graphs.stated import Stated, assembled, merged
 from kerncause.text import quoted
@@ -35,27 +35,20 @@ WAYS = ("forward", "back", "both", "none")
 CIRCLES = ("odot", "dot")
 
 
-class Token(NamedTuple):
-    """A word or sign of the file; kind is quoted, bare, mark or end."""
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[0]), text, flags=re.DOTALL)
 
-    kind: str
-    text: str
-    line: int
 
-    @property
-    def is_name(self) -> bool:
-        """Whether it can be a name or a value."""
-        return self.kind in ("quoted", "bare")
-
-    @property
-    def keyword(self) -> str:
-        """The word in small letters, if it is not in quotes and so may be a keyword."""
-        return self.text.lower() if self.kind == "bare" else ""
+DOT = Language(
+    TOKEN,
+    _unescaped,
+    "put names in quotes, and close every quote and comment; ports and HTML names are not read",
+)
 
 
 def parse(text: str) -> PDAG:
     """Read one graph; arcs both ways are one undirected edge, as are `dir=none` and a plain `dir=both`."""
-    tokens = _Tokens(text)
+    tokens = Tokens(text, DOT)
     arrow = _heading(tokens)
     nodes: dict[str, None] = {}
     edges: list[Stated] = []
@@ -63,7 +56,7 @@ def parse(text: str) -> PDAG:
     while not tokens.skip("}"):
         if tokens.skip(";"):
             continue
-        first = tokens.name()
+        first = _name(tokens)
         if first.keyword in ("graph", "node", "edge"):
             given = _attributes(tokens)
             usual |= given if first.keyword == "edge" else {}
@@ -96,61 +89,7 @@ def dot_name(name: str) -> str:
     return f'"{escaped}"'
 
 
-class _Tokens:
-    """The tokens of a file, taken one after the other."""
-
-    def __init__(self, text: str) -> None:
-        self._rest = _tokens(text)
-        self.next = next(self._rest)
-
-    def take(self) -> Token:
-        """Return the next token and move on; the end stays."""
-        token = self.next
-        self.next = next(self._rest, token)
-        return token
-
-    def skip(self, *marks: str) -> bool:
-        """Move on if one of these marks comes next."""
-        found = self.next.kind == "mark" and self.next.text in marks
-        if found:
-            self.take()
-        return found
-
-    def name(self) -> Token:
-        """Take a name or a value; refuse anything else."""
-        token = self.take()
-        if (token.text == "{" and token.kind == "mark") or token.keyword == "subgraph":
-            raise GraphError(f"line {token.line}: subgraphs are not read: state every edge by itself, such as a -> b;")
-        if token.kind == "end":
-            raise GraphError(f"line {token.line}: the file ends inside the graph: close it with }}")
-        if not token.is_name:
-            raise GraphError(f"line {token.line}: a name is wanted where {quoted(token.text)} stands: correct it there")
-        return token
-
-
-def _tokens(text: str) -> Iterator[Token]:
-    at, line = 0, 1
-    while at < len(text):
-        match = TOKEN.match(text, at)
-        if match is None:
-            raise GraphError(
-                f"line {line}: {quoted(text[at : at + 20])} cannot be read: put names in quotes, and close every quote "
-                "and comment; ports and HTML names are not read"
-            )
-        kind, found = str(match.lastgroup), match.group()
-        if kind == "quoted":
-            yield Token(kind, _unescaped(found[1:-1]), line)
-        elif kind != "space":
-            yield Token(kind, found, line)
-        at, line = match.end(), line + found.count("\n")
-    yield Token("end", "the end", line)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[0]), text, flags=re.DOTALL)
-
-
-def _heading(tokens: _Tokens) -> str:
+def _heading(tokens: Tokens) -> str:
     """Read up to the opening brace; return the edge sign that the graph is to use."""
     word = tokens.take()
     if word.keyword == "strict":
@@ -164,19 +103,27 @@ def _heading(tokens: _Tokens) -> str:
     return "->" if word.keyword == "digraph" else "--"
 
 
-def _chain(tokens: _Tokens, first: Token, arrow: str) -> list[Token]:
+def _name(tokens: Tokens) -> Token:
+    """Take the name of a node."""
+    line = tokens.next.line
+    if tokens.sees("{") or tokens.next.keyword == "subgraph":
+        raise GraphError(f"line {line}: subgraphs are not read: state every edge by itself, such as a -> b;")
+    return tokens.name()
+
+
+def _chain(tokens: Tokens, first: Token, arrow: str) -> list[Token]:
     """Read the rest of `a -> b -> c`."""
     chain = [first]
-    while tokens.next.kind == "mark" and tokens.next.text in ("->", "--"):
+    while tokens.sees("->", "--"):
         sign = tokens.take()
         if sign.text != arrow:
             kind = "digraph" if arrow == "->" else "graph"
             raise GraphError(f"line {sign.line}: the edges of a {kind} are written {arrow}, not {sign.text}: change it")
-        chain.append(tokens.name())
+        chain.append(_name(tokens))
     return chain
 
 
-def _attributes(tokens: _Tokens) -> dict[str, str]:
+def _attributes(tokens: Tokens) -> dict[str, str]:
     """Read any number of `[name=value, ...]`."""
     given: dict[str, str] = {}
     while tokens.skip("["):
