@@ -24,13 +24,14 @@ from kerncause.knowledge import Knowledge
 from kerncause.scores import Ledger, LocalFit
 from kerncause.search import Step
 from kerncause.text import counted, printable, quoted
+from kerncause.written import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import networkx as nx
 
-RESULT_FILES = ("graph.json", "graph.dot", "trace.jsonl")
+RESULT_FILES = ("graph.json", "graph.dot", "trace.jsonl", "report.html")
 DOT_STYLE = (
     "  graph [nodesep=0.35, ranksep=0.45];",
     '  node [shape=box, style="rounded,filled", color="#35618f", fillcolor="#eaf1f9", fontname="Helvetica"];',
@@ -66,6 +67,13 @@ class Edge:
     probability: float | None = None
     p_value: float | None = None
     weight: float | None = None
+
+    @property
+    def leans(self) -> bool:
+        """Whether the score prefers one direction of an undirected edge, unless that is known to say nothing."""
+        if self.directed or self.preference is None or self.preference <= 0.0:
+            return False
+        return self.probability is None or self.probability > 0.5
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,7 @@ class Result:
         by: `score`, `test` or `method`: what the edges rest on.
         ledger: the local scores of a search by a score, to ask further questions of.
         confidence: how often halves of the rows gave each edge, if that was asked for.
+        kept_explanations: of a result that was read back, what was written of `explanations`.
     """
 
     graph: PDAG
@@ -141,6 +150,7 @@ class Result:
     by: Literal["score", "test", "method"] = "score"
     ledger: Ledger | None = field(default=None, repr=False)
     confidence: Confidence | None = field(default=None, repr=False)
+    kept_explanations: tuple[Explanation, ...] | None = field(default=None, repr=False)
 
     @property
     def way(self) -> Way:
@@ -187,6 +197,17 @@ class Result:
             )
         return explained(self.ledger, self.data, self.dag, source, target, self._may_be)
 
+    @cached_property
+    def explanations(self) -> tuple[Explanation, ...]:
+        """Why each edge of `dag` is there, with the runner-ups among the parent sets that the search looked at.
+
+        In the order of `edge_list`; nothing where there is no score to explain it by.
+        """
+        if self.kept_explanations is not None or self.ledger is None:
+            return self.kept_explanations or ()
+        ends = [(edge.source, edge.target) for edge in self.edge_list]
+        return tuple(explained(self.ledger, self.data, self.dag, a, b, self._may_be, thorough=False) for a, b in ends)
+
     def _may_be(self, target: str, parents: frozenset[str]) -> bool:
         """Tell whether the search might have given a variable these parents."""
         known = Knowledge.of(self.settings.get("knowledge") or None)
@@ -222,6 +243,7 @@ class Result:
             "seconds": self.seconds,
             "scores_computed": self.scores_computed,
             "dag": [list(edge) for edge in self.dag.edges],
+            "explanations": [why.as_json() for why in self.explanations],
         }
 
     def to_dot(self) -> str:
@@ -240,15 +262,40 @@ class Result:
             lines.append(f'  {ends} [label=" {self.way.label(self._figure(edge))}", penwidth={width:.2f}{arrow}];')
         return "\n".join([*lines, "}", ""])
 
-    def save(self, directory: str | Path) -> Path:
-        """Write `graph.json`, `graph.dot` and `trace.jsonl`, all or none; return the directory."""
+    def report(self, path: str | Path, truth: PDAG | None = None) -> Path:
+        """Write the report, one HTML file that opens anywhere; return its path.
+
+        Args:
+            path: the file; one that is there is replaced.
+            truth: the true graph, to be compared with.
+        """
+        from kerncause.report import report_of
+
+        return replaced(path, report_of(self, truth).encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        """Show the graph where a notebook shows the result."""
+        from kerncause.report import as_svg, drawn
+
+        return as_svg(drawn(self))
+
+    def save(self, directory: str | Path, report: bool = True) -> Path:
+        """Write `graph.json`, `graph.dot`, `trace.jsonl` and `report.html`, all or none; return the directory.
+
+        Args:
+            directory: where to; it is made if it is not there.
+            report: whether to write the report as well.
+        """
+        from kerncause.report import report_of
+
         directory = Path(directory)
         texts = (
             json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n",
             self.to_dot(),
             "".join(json.dumps(asdict(step), ensure_ascii=False) + "\n" for step in self.trace),
+            *([report_of(self)] if report else []),
         )
-        contents = dict(zip(RESULT_FILES, texts, strict=True))
+        contents = dict(zip(RESULT_FILES, texts, strict=False))
         with writable(directory) as scratch:
             for name, text in contents.items():
                 (scratch / name).write_text(text, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ import pandas as pd
 from kerncause.confidence import Confidence
 from kerncause.data import Dataset, Origin, TableOptions, read_frame
 from kerncause.errors import DataError, KerncauseError, OptionError
+from kerncause.explain import Explanation
 from kerncause.graphs import DAG, PDAG, narrowest
 from kerncause.result import RESULT_FILES, Edge, Result
 from kerncause.scores import SCORES, Ledger, LocalFit, make_score
@@ -69,7 +71,8 @@ def _table(written: Mapping[str, Any], data: str | Path | pd.DataFrame | Dataset
             frame = read_frame(path, separator=origin.separator, decimal=origin.decimal)
         except DataError as problem:
             raise DataError(f"the table of the result: {problem}; if it was moved, say where to (--data)") from None
-        data = Dataset.of(frame, TableOptions.from_json(written["settings"]["table"]))
+        read = Dataset.of(frame, TableOptions.from_json(written["settings"]["table"]))
+        data = replace(read, origin=replace(origin, path=path))
     if data.hash != written["data"]["hash"]:
         raise OptionError(
             f"the table has changed since the result in {quoted(directory)} was learned from it: "
@@ -87,10 +90,11 @@ def _result(written: Mapping[str, Any], trace: tuple[Step, ...], table: Dataset)
     by = next((way for way in ways if way in settings), None)
     if by is None:
         raise KeyError("score")
+    fits = {name: _fit(fit) for name, fit in written["fits"].items()}
     return Result(
         graph=narrowest(PDAG(nodes, arrows, lines)),
         dag=DAG(nodes, [(a, b) for a, b in written["dag"]]),
-        fits={name: _fit(fit) for name, fit in written["fits"].items()},
+        fits=fits,
         edge_list=edges,
         trace=trace,
         settings=settings,
@@ -100,6 +104,7 @@ def _result(written: Mapping[str, Any], trace: tuple[Step, ...], table: Dataset)
         by=by,
         ledger=_ledger(settings, table) if by == "score" else None,
         confidence=Confidence.from_json(nodes, written["confidence"]) if written["confidence"] else None,
+        kept_explanations=tuple(Explanation.from_json(why, fits[why["target"]]) for why in written["explanations"]),
     )
 
 

@@ -1,7 +1,8 @@
 """What speaks for an edge, in the DAG that the score finds best: with it, without it, and the other way round."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
 from kerncause.data import Dataset
 from kerncause.errors import OptionError
@@ -63,6 +64,20 @@ class Explanation:
     starts_disagree: bool
     curve: Curve | None = field(repr=False)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain lists and numbers, but for the fit, which a result has anyway."""
+        written = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("fit", "curve")}
+        runner_ups = [asdict(other) for other in self.runner_ups]
+        return {**written, "runner_ups": runner_ups, "curve": None if self.curve is None else self.curve.as_json()}
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any], fit: LocalFit) -> "Explanation":
+        """Return what `as_json` wrote, with the fit of the target."""
+        others = tuple(RunnerUp(tuple(other["parents"]), other["behind"]) for other in written["runner_ups"])
+        curve = None if written["curve"] is None else Curve.from_json(written["curve"])
+        read = {**written, "cycle": tuple(written["cycle"]), "runner_ups": others, "curve": curve}
+        return cls(**read, fit=fit)
+
     def sentences(self) -> list[str]:
         """Return the explanation in words, one fact each."""
         a, b = printable(self.source), printable(self.target)
@@ -118,10 +133,19 @@ def explained(
     source: str,
     target: str,
     may_be: Callable[[str, frozenset[str]], bool] = lambda target, parents: True,
+    thorough: bool = True,
 ) -> Explanation:
     """Explain the edge between source and target as it is in a DAG, or why it is not there.
 
-    `may_be` tells whether a variable may have these parents, by what the search had to obey.
+    Args:
+        ledger: the scores.
+        data: the table.
+        dag: the graph.
+        source: where the edge begins.
+        target: where it ends.
+        may_be: tells whether a variable may have these parents, by what the search had to obey.
+        thorough: whether runner-ups are looked for among all parent sets next to that of the target, or among those
+            that have been scored already.
     """
     for name in (source, target):
         data.variable(name)
@@ -135,7 +159,7 @@ def explained(
     cycle = _path(dag, source, target) if is_edge else _path(dag, target, source)
     turned = Comparison(source, dag.parents(source), dag.parents(source) | {target})
     sets = [s for s in _alternatives(dag, source, target) if may_be(target, s)] if is_edge else []
-    compared = {s: Comparison(target, whole, s) for s in sets}
+    compared = _ranked(ledger, {s: Comparison(target, whole, s) for s in sets}, thorough)
     without = Comparison(target, others, whole)
     ledger.prepare([without, *compared.values(), *([turned] if is_edge and not cycle else [])], settled=True)
     fit, lone = ledger.fit(target, whole), ledger.fit(target, others)
@@ -159,6 +183,17 @@ def explained(
         starts_disagree=fit.starts_disagree,
         curve=None if model is None else model.curve(source),
     )
+
+
+def _ranked(
+    ledger: Ledger, compared: Mapping[frozenset[str], Comparison], thorough: bool
+) -> Mapping[frozenset[str], Comparison]:
+    """Return all parent sets; if not thorough, the best of those that are known, as far as is known."""
+    if thorough:
+        return compared
+    gains = {parents: ledger.gain(comparison) for parents, comparison in compared.items() if ledger.knows(comparison)}
+    first = sorted(gains, key=lambda parents: (-gains[parents], sorted(parents)))[:MOST_RUNNER_UPS]
+    return {parents: compared[parents] for parents in first}
 
 
 def _best(ledger: Ledger, compared: Mapping[frozenset[str], Comparison]) -> tuple[RunnerUp, ...]:

@@ -10,7 +10,7 @@ the parents say nothing, and below 0 if they mislead. A partial dependence avera
 of the other parents: for a product of kernels the mean of k over those rows is a vector, computed once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,8 @@ from kerncause.linalg import one_blas_thread, stacked_squared_distances
 from kerncause.scores import LocalFit
 
 Floats = npt.NDArray[np.float64]
-MOST_ROWS = 1000
+# A share is known to a few hundredths from so many, and n^3 grows.
+MOST_ROWS = 500
 CURVE_POINTS = 40
 # The range of a curve leaves out the outermost values, where there are few rows to go by.
 CURVE_RANGE = (0.01, 0.99)
@@ -48,6 +49,28 @@ class Curve:
     spread: Floats | None
     labels: tuple[str, ...] = ()
     levels: tuple[str, ...] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain lists."""
+        return {
+            "at": self.at.tolist(),
+            "mean": self.mean.tolist(),
+            "spread": None if self.spread is None else self.spread.tolist(),
+            "labels": list(self.labels),
+            "levels": None if self.levels is None else list(self.levels),
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> "Curve":
+        """Return what `as_json` wrote."""
+        spread, levels = written["spread"], written["levels"]
+        return cls(
+            np.asarray(written["at"], dtype=np.float64),
+            np.asarray(written["mean"], dtype=np.float64),
+            None if spread is None else np.asarray(spread, dtype=np.float64),
+            tuple(written["labels"]),
+            None if levels is None else tuple(levels),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -156,6 +156,10 @@ class Ledger:
         """Tell whether a gain rests on final values."""
         return all(query in self._fits and self._fits[query].is_settled for query in self._queries(comparison))
 
+    def knows(self, comparison: Comparison) -> bool:
+        """Tell whether both scores of a comparison have been computed."""
+        return all(query in self._fits for query in self._queries(comparison))
+
     def fit(self, target: str, parents: Iterable[str]) -> LocalFit:
         """Return the settled fit of one target with its parents, on all rows complete for them."""
         same = frozenset(parents)
