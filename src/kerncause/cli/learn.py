@@ -9,6 +9,7 @@ import typer
 import kerncause
 from kerncause.baselines import BASELINES
 from kerncause.cli.app import app, examples
+from kerncause.cli.graphs import graph_at
 from kerncause.cli.options import (
     DataPath,
     DecimalOption,
@@ -123,8 +124,10 @@ def discover(
         int, typer.Option("--seed", metavar="S", help="Recorded with the result; used by methods that draw.")
     ] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Write graph.json, graph.dot and trace.jsonl here.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write report.html, graph.json, graph.dot and trace.jsonl here."),
     ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="With --out: write no report.html.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Learn a causal graph from a table.
@@ -177,8 +180,8 @@ def discover(
                 **options,
             )
         if out is not None:
-            result.save(out)
-        screen.result(result, out)
+            result.save(out, report=not no_report)
+        screen.result(result, out, has_report=not no_report)
 
 
 @app.command(
@@ -242,6 +245,29 @@ def explain(
     """
     with errors():
         Screen(quiet=False).explanation(load_result(result, data).explain(source, target))
+
+
+@app.command(
+    epilog=examples(
+        "kerncause report result",
+        "kerncause report result --truth truth.json --to compared.html",
+    )
+)
+def report(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A directory that discover --out wrote.")],
+    truth: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The true graph, to compare with: any format of convert.")
+    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="Default: report.html in that directory.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The table, if it is no longer where it was.")
+    ] = None,
+) -> None:
+    """Write the report on a result: one HTML file to open in a browser, which needs nothing from elsewhere."""
+    with errors():
+        true = None if truth is None else graph_at(truth)
+        path = load_result(result, data).report(result / "report.html" if to is None else to, true)
+        Screen(quiet=False).report(path)
 
 
 @app.command(

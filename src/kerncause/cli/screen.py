@@ -103,7 +103,7 @@ class Screen:
 
             yield watch
 
-    def result(self, result: Result, out: Path | None) -> None:
+    def result(self, result: Result, out: Path | None, has_report: bool = True) -> None:
         """Show the edges, strongest first, and where the files are."""
         directed = sum(edge.directed for edge in result.edge_list)
         effort = f"{counted(result.scores_computed, result.way.unit)} in " if result.way.unit else ""
@@ -133,6 +133,12 @@ class Screen:
             )
         where = f"The result is in {printable(out, 200)}" if out else "Nothing was written: add --out DIR to keep it"
         self._out.print(Text(f"\n{where}"))
+        if out and has_report:
+            self.report(out / "report.html")
+
+    def report(self, path: Path) -> None:
+        """Say where the report is."""
+        self._out.print(Text(f"Open the report in a browser: {printable(path, 200)}"))
 
     def fit(self, target: str, fit: Any, gains: dict[str, float]) -> None:
         """Show one local score."""
