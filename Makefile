@@ -32,9 +32,9 @@ bench: $(VENV)/.installed-baselines
 methods: $(VENV)/.installed-baselines
 	$(BIN)/python -m benchmarks.methods
 
-# The picture in the README; needs Graphviz's `dot`.
+# The picture in the README.
 picture: demo
-	dot -Tsvg $(OUT)/graph.dot -o docs/images/sachs.svg
+	$(BIN)/kerncause plot $(OUT) docs/images/sachs.svg
 
 clean:
 	rm -rf $(VENV) $(VENV)-effects $(OUT)

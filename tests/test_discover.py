@@ -255,7 +255,7 @@ def test_gaps_that_leave_nothing_give_no_edge():
 
 def test_the_files(tmp_path, mixed):
     where = mixed.save(tmp_path / "new" / "place")
-    assert sorted(p.name for p in where.iterdir()) == ["graph.dot", "graph.json", "trace.jsonl"]
+    assert sorted(p.name for p in where.iterdir()) == ["graph.dot", "graph.json", "report.html", "trace.jsonl"]
     graph = json.loads((where / "graph.json").read_text())
     assert graph["nodes"] == list(mixed.graph.nodes)
     assert set(graph["edges"][0]) >= {"source", "target", "directed", "gain"}
@@ -266,7 +266,7 @@ def test_the_files(tmp_path, mixed):
     trace = [json.loads(line) for line in (where / "trace.jsonl").read_text().splitlines()]
     assert [step["gain"] for step in trace] == [step.gain for step in mixed.trace]
     again = mixed.save(where)
-    assert sorted(p.name for p in again.iterdir()) == ["graph.dot", "graph.json", "trace.jsonl"]
+    assert sorted(p.name for p in again.iterdir()) == ["graph.dot", "graph.json", "report.html", "trace.jsonl"]
 
 
 def test_names_cannot_break_the_files(tmp_path):

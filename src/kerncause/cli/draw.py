@@ -1,4 +1,4 @@
-"""The command that draws a picture."""
+"""Commands that show a result: a picture, and the report."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from kerncause.cli.app import app, examples
-from kerncause.cli.screen import errors
+from kerncause.cli.graphs import graph_at
+from kerncause.cli.screen import Screen, errors
 from kerncause.report.figure import Shown, save_picture
+from kerncause.saved import load_result
 
 
 @app.command(epilog=examples("kerncause plot result graph.svg", "kerncause plot truth.json truth.png --no-labels"))
@@ -23,3 +25,26 @@ def plot(
     """Draw a result or a graph, causes above effects."""
     with errors():
         save_picture(Shown.read(result), out, labels)
+
+
+@app.command(
+    epilog=examples(
+        "kerncause report result",
+        "kerncause report result --truth truth.json --to compared.html",
+    )
+)
+def report(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A directory that discover --out wrote.")],
+    truth: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The true graph, to compare with: any format of convert.")
+    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="Default: report.html in that directory.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The table, if it is no longer where it was.")
+    ] = None,
+) -> None:
+    """Write the report on a result: one HTML file to open in a browser, which needs nothing from elsewhere."""
+    with errors():
+        true = None if truth is None else graph_at(truth)
+        path = load_result(result, data).report(result / "report.html" if to is None else to, true)
+        Screen(quiet=False).report(path)

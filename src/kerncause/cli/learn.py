@@ -9,7 +9,6 @@ import typer
 import kerncause
 from kerncause.baselines import BASELINES
 from kerncause.cli.app import app, examples
-from kerncause.cli.graphs import graph_at
 from kerncause.cli.options import (
     DataPath,
     DecimalOption,
@@ -245,29 +244,6 @@ def explain(
     """
     with errors():
         Screen(quiet=False).explanation(load_result(result, data).explain(source, target))
-
-
-@app.command(
-    epilog=examples(
-        "kerncause report result",
-        "kerncause report result --truth truth.json --to compared.html",
-    )
-)
-def report(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A directory that discover --out wrote.")],
-    truth: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The true graph, to compare with: any format of convert.")
-    ] = None,
-    to: Annotated[Path | None, typer.Option(metavar="FILE", help="Default: report.html in that directory.")] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The table, if it is no longer where it was.")
-    ] = None,
-) -> None:
-    """Write the report on a result: one HTML file to open in a browser, which needs nothing from elsewhere."""
-    with errors():
-        true = None if truth is None else graph_at(truth)
-        path = load_result(result, data).report(result / "report.html" if to is None else to, true)
-        Screen(quiet=False).report(path)
 
 
 @app.command(

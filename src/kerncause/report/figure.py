@@ -120,7 +120,9 @@ class Shown:
         if path.is_dir():
             found = [path / name for name in (RESULT_FILES[0], "truth.json") if (path / name).is_file()]
             if not found:
-                raise OptionError(f"there is no result in {shown_path(path)}: give a directory that discover --out wrote")
+                raise OptionError(
+                    f"there is no result in {shown_path(path)}: give a directory that discover --out wrote"
+                )
             path = found[0]
         graph = None if path.suffix.lower() != ".json" else _written(path)
         return _of_graph(read_graph(path)) if graph is None else graph
@@ -163,7 +165,7 @@ def _of_edges(
         ends = (edge.target, edge.source) if backwards else (edge.source, edge.target)
         joined = 1.0 if confidence is None else confidence.joined(*ends)
         value = getattr(edge, figure)
-        role: Role = "arrow" if edge.directed else "preferred" if (edge.preference or 0.0) > 0.0 else "line"
+        role: Role = "arrow" if edge.directed else "preferred" if edge.leans else "line"
         shown.append(
             ShownEdge(
                 *ends,
