@@ -38,6 +38,7 @@ from kerncause.cli.options import (
 from kerncause.cli.screen import Screen, errors
 from kerncause.errors import DataWarning
 from kerncause.independence import TESTS, make_test
+from kerncause.learn import Status
 from kerncause.plan import DEFAULT_SCORE, Plan
 from kerncause.result import Result
 from kerncause.saved import load_result
@@ -178,6 +179,9 @@ def discover(
                 **asked,
                 **options,
             )
+            if out is not None:
+                watch(Status("explaining", 0, len(result.edge_list), result.scores_computed, result.seconds))
+                _ = result.explanations  # computed once, and kept
         if out is not None:
             result.save(out, report=not no_report)
         screen.result(result, out, has_report=not no_report)
