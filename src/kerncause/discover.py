@@ -55,6 +55,7 @@ def discover(
     score_options: Mapping[str, Any] | None = None,
     test_options: Mapping[str, Any] | None = None,
     method_options: Mapping[str, Any] | None = None,
+    cache: str | Path | None = None,
     confidence: int | None = None,
     confidence_rows: How | str = "half",
     directory: str | Path | None = None,
@@ -92,6 +93,8 @@ def discover(
         score_options: keyword arguments of the score, such as `{"bandwidths": "shared"}`.
         test_options: keyword arguments of the test.
         method_options: settings of the method.
+        cache: a file to keep local scores in, and to look them up; it can be used again for any table, and by several
+            runs at once.
         confidence: learn so many more graphs from random halves of the rows, and count how often they have each edge
             (`Result.confidence`).
         confidence_rows: `half`, or `bootstrap`: as many rows as there are, with replacement (ties fool kernel scores).
@@ -147,8 +150,10 @@ def discover(
     repeat = None if confidence is None else asked_for
     if repeat is not None:
         repeat.check(table, plan, seed)  # not after an hour
+    if cache is not None and plan.by != "score":
+        raise OptionError("cache (--cache) keeps local scores, and there is no score here: leave it out")
     told = Told(watch, started)
-    found = Learning(table, plan, seed, workers, executor, told).found()
+    found = Learning(table, plan, seed, workers, executor, told, cache).found()
     sure = None
     if repeat is not None:
         sure = repeat.done(Repeating.of(table, plan, seed, repeat.how, found.ledger), workers, executor, told.replicate)

@@ -3,7 +3,9 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,8 @@ from kerncause.independence import IndependenceTest, make_test
 from kerncause.parallel import batches, batches_of_tests
 from kerncause.plan import Plan
 from kerncause.result import Edge
-from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, make_score
+from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, ScoreCache, make_score
+from kerncause.scores.ledger import Batch
 from kerncause.search import Outcome, Progress, Step, find_search
 from kerncause.text import listed
 
@@ -57,6 +60,7 @@ class Learning:
     workers: int | None
     executor: Executor | None
     told: "Told"
+    cache: str | Path | None = None
 
     def found(self) -> Found:
         """Do it, and look whether the graph obeys what is known."""
@@ -79,11 +83,20 @@ class Learning:
         """Search with a score, and fit the local models of the best DAG."""
         chosen = self._score()
         options = {"score_options": dict(getattr(chosen, "options", self.plan.options))}
-        with batches(chosen, self.workers, self.executor) as batch:
-            ledger = Ledger(chosen, batch, self.told.score)
+        with batches(chosen, self.workers, self.executor) as batch, self._looked_up(chosen, batch) as found:
+            ledger = Ledger(chosen, found, self.told.score)
             outcome = self._searched(ledger)
             fits, edges = _explained(outcome, ledger, self.table)
         return Found(outcome.graph, outcome.dag, edges, outcome.trace, fits, ledger.computed, options, ledger.at_rest())
+
+    @contextmanager
+    def _looked_up(self, score: LocalScore, batch: Batch) -> Iterator[Batch]:
+        """Give a batch that looks into the file of scores first, if there is to be one."""
+        if self.cache is None:
+            yield batch
+            return
+        with ScoreCache.opened(self.cache) as cache:
+            yield cache.shelf(score).batch(batch)
 
     def _score(self) -> LocalScore:
         score: LocalScore = (

@@ -5,7 +5,7 @@ import io
 import sys
 
 # Each module adds its commands to the app when it is loaded.
-from kerncause.cli import draw, experiments, graphs, learn  # noqa: F401
+from kerncause.cli import cache, draw, experiments, graphs, learn  # noqa: F401
 from kerncause.cli.app import app
 from kerncause.cli.screen import Screen
 

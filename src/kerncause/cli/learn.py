@@ -117,6 +117,10 @@ def discover(
     resume: Annotated[
         bool, typer.Option("--resume", help="With --confidence and --out: go on with the halves that are there.")
     ] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep local scores in this file, and look them up there. Runs may share it."),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Processes to use. Default: one per core.")
     ] = None,
@@ -171,6 +175,7 @@ def discover(
                 test=test,
                 timeout=timeout,
                 knowledge=known,
+                cache=cache,
                 confidence=confidence,
                 confidence_rows=confidence_rows,
                 directory=out if confidence is not None else None,
@@ -179,7 +184,7 @@ def discover(
                 **asked,
                 **options,
             )
-            if out is not None:
+            if out is not None and watch is not None:
                 watch(Status("explaining", 0, len(result.edge_list), result.scores_computed, result.seconds))
                 _ = result.explanations  # computed once, and kept
         if out is not None:

@@ -22,6 +22,7 @@ from kerncause.independence import TestResult
 from kerncause.learn import Status
 from kerncause.metrics import GraphComparison
 from kerncause.result import Result
+from kerncause.scores.cache import Holding
 from kerncause.simulate import Simulation
 from kerncause.text import counted, listed, printable
 
@@ -135,6 +136,23 @@ class Screen:
         self._out.print(Text(f"\n{where}"))
         if out and has_report:
             self.report(out / "report.html")
+
+    def say(self, words: str) -> None:
+        """Say one thing."""
+        self._out.print(Text(words))
+
+    def holdings(self, found: Sequence[Holding], size: int) -> None:
+        """Show what a file of scores holds."""
+        fits = sum(holding.fits for holding in found)
+        self._out.print(f"{counted(fits, 'score')}, {size / 1e6:.1f} MB", style="bold")
+        grid = Table(box=None, padding=(0, 2), header_style="dim")
+        for heading in ("table", "score", "scores", "last used"):
+            grid.add_column(heading, justify="right" if heading == "scores" else "left")
+        for holding in found:
+            used = f"{holding.used:%Y-%m-%d %H:%M}"
+            grid.add_row(holding.data[:12], Text(holding.score.rpartition(".")[2]), f"{holding.fits:,}", used)
+        if found:
+            self._out.print(grid)
 
     def report(self, path: Path) -> None:
         """Say where the report is."""

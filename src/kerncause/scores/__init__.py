@@ -1,6 +1,7 @@
 """Scores: a number for each variable with a set of parents."""
 
 from kerncause.scores.base import FittedScore, LocalFit, LocalScore, RowwiseScore, fit_local
+from kerncause.scores.cache import ScoreCache
 from kerncause.scores.learned import LearnedKernelScore
 from kerncause.scores.ledger import Comparison, Ledger, Query, answer
 from kerncause.scores.parameters import ScoreParameters
@@ -16,6 +17,7 @@ __all__ = [
     "LocalScore",
     "Query",
     "RowwiseScore",
+    "ScoreCache",
     "ScoreParameters",
     "answer",
     "find_score",

@@ -57,32 +57,61 @@
   const widthOf = (node) => Math.max(40, ruler.measureText(node.label).width + 24);
   const NODE_HEIGHT = 32;
 
-  /** Place the nodes in layers by causal order with dagre; nodes without edges go below, in rows. */
+  const GAP = 34;
+  const within = (size, room) => Math.min(room.width / size.width, room.height / size.height);
+
+  /** Place the nodes in layers by causal order: downwards, or to the right where that leaves the names much larger. */
   function placed() {
+    const room = { width: Math.max($("graph").clientWidth, 200), height: Math.max($("graph").clientHeight, 200) };
+    const [down, right] = ["TB", "LR"].map((direction) => inRows(partsOf().map((part) => layered(part, direction)), room));
+    return within(right, room) > 1.2 * Math.min(within(down, room), 1) ? right : down;
+  }
+
+  /** Split the graph into its connected parts, the names of each in a list. */
+  function partsOf() {
+    const part = new Map(facts.nodes.map((node) => [node.id, [node.id]]));
+    for (const edge of facts.edges) {
+      const [a, b] = [part.get(edge.source), part.get(edge.target)];
+      if (a !== b) { a.push(...b); for (const id of b) part.set(id, a); }
+    }
+    return [...new Set(part.values())];
+  }
+
+  /** Let dagre place one part. */
+  function layered(part, direction) {
     const layers = new dagre.graphlib.Graph();
-    layers.setGraph({ rankdir: "TB", nodesep: 34, ranksep: 56, marginx: 10, marginy: 10 });
+    layers.setGraph({ rankdir: direction, nodesep: direction === "TB" ? 34 : 24, ranksep: 56 });
     layers.setDefaultEdgeLabel(() => ({}));
-    const joined = new Set(facts.edges.flatMap((edge) => [edge.source, edge.target]));
-    for (const node of facts.nodes) {
-      if (joined.has(node.id)) layers.setNode(node.id, { width: widthOf(node), height: NODE_HEIGHT });
-    }
-    for (const edge of facts.edges) layers.setEdge(edge.source, edge.target, {});
+    const own = new Set(part);
+    const inside = facts.edges.filter((edge) => own.has(edge.source));
+    for (const id of part) layers.setNode(id, { width: widthOf(nodes.get(id)), height: NODE_HEIGHT });
+    for (const edge of inside) layers.setEdge(edge.source, edge.target, {});
     dagre.layout(layers);
-    const at = new Map(layers.nodes().map((id) => [id, { x: layers.node(id).x, y: layers.node(id).y }]));
-    const bends = new Map(
-      facts.edges.map((edge) => [pairOf(edge.source, edge.target), bendsOf(edge, at, layers.edge(edge.source, edge.target).points)]),
-    );
-    const size = layers.graph();
-    const wide = joined.size ? Math.max(size.width, 500) : 700;
-    let x = 0;
-    let y = (joined.size ? size.height : 0) + 50;
-    for (const node of facts.nodes.filter((one) => !joined.has(one.id))) {
-      const width = widthOf(node);
-      if (x > 0 && x + width > wide) [x, y] = [0, y + NODE_HEIGHT + 18];
-      at.set(node.id, { x: x + width / 2, y });
-      x += width + 20;
+    const at = new Map(part.map((id) => [id, { x: layers.node(id).x, y: layers.node(id).y }]));
+    const bends = inside.map((edge) => [pairOf(edge.source, edge.target), bendsOf(edge, at, layers.edge(edge.source, edge.target).points)]);
+    return { at, bends, width: layers.graph().width, height: layers.graph().height };
+  }
+
+  /** Set the parts in rows like words, the highest first, with the length of row that leaves them largest. */
+  function inRows(parts, room) {
+    parts.sort((a, b) => b.height - a.height);
+    const widest = Math.max(...parts.map((part) => part.width));
+    const whole = parts.reduce((sum, part) => sum + part.width + GAP, 0);
+    let best = null;
+    for (let rows = 1; rows <= 30; rows += 1) {
+      const long = Math.max(widest, whole / rows);
+      const corners = [];
+      let [x, y, high, width] = [0, 0, 0, 0];
+      for (const part of parts) {
+        if (x > 0 && x + part.width > long + 1) [x, y, high] = [0, y + high + GAP, 0];
+        corners.push([x, y]);
+        [x, high, width] = [x + part.width + GAP, Math.max(high, part.height), Math.max(width, x + part.width)];
+      }
+      const found = { corners, width, height: y + high };
+      if (best === null || within(found, room) > within(best, room)) best = found;
     }
-    return { at, bends };
+    const at = new Map(parts.flatMap((part, k) => [...part.at].map(([id, p]) => [id, { x: p.x + best.corners[k][0], y: p.y + best.corners[k][1] }])));
+    return { at, bends: new Map(parts.flatMap((part) => part.bends)), width: best.width, height: best.height };
   }
 
   /** Turn the points that dagre leads an edge through into distances from the straight line. */
@@ -110,10 +139,12 @@
       right: { colour: "good", line: "solid" }, open: { colour: "line", line: "solid" },
       turned: { colour: "lean", line: "dashed" }, missing: { colour: "bad", line: "dotted" }, extra: { colour: "ink", line: "dashed" },
     };
+    // Cytoscape's own "dotted" is so fine that it looks like a paler solid line.
+    const lineOf = (line) => (line === "dotted" ? { "line-style": "dashed", "line-dash-pattern": [0.5, 7], "line-cap": "round" } : { "line-style": line });
     const ofKinds = Object.entries(kinds).map(([name, kind]) => ({
       selector: `edge.${name}`,
       style: {
-        "line-color": colour(kind.colour), "target-arrow-color": colour(kind.colour), "line-style": kind.line, color: colour(kind.colour),
+        "line-color": colour(kind.colour), "target-arrow-color": colour(kind.colour), ...lineOf(kind.line), color: colour(kind.colour),
         ...(kind.head ? { "target-arrow-shape": kind.head, "target-arrow-fill": kind.fill } : {}),
       },
     }));
@@ -128,7 +159,7 @@
       { selector: "edge.bent", style: { "curve-style": "unbundled-bezier", "control-point-weights": "data(weights)", "control-point-distances": "data(distances)", "edge-distances": "node-position" } },
       ...ofKinds,
       { selector: "edge.directed", style: { "target-arrow-shape": "triangle" } },
-      { selector: "edge.uncertain", style: { "line-style": "dotted", opacity: 0.65 } },
+      { selector: "edge.uncertain", style: lineOf("dotted") },
       { selector: "edge.fresh", style: { "line-color": colour("fresh"), "target-arrow-color": colour("fresh"), width: 5 } },
       { selector: "node.above", style: { "background-color": colour("above"), "border-width": 3 } },
       { selector: "node.below", style: { "background-color": colour("below"), "border-width": 3, "border-style": "dashed" } },
@@ -173,8 +204,9 @@
 
   const SAID = { right: "✓", open: "no direction", turned: "↺ turned", missing: "missing", extra: "✕ extra" };
   function edgesOfTruth() {
-    return facts.truth.edges.map((edge) => {
-      const known = byPair.get(pairOf(edge.source, edge.target));
+    const knownOf = (edge) => byPair.get(pairOf(edge.source, edge.target));
+    return facts.truth.edges.filter((edge) => !knownOf(edge) || isShown(knownOf(edge))).map((edge) => {
+      const known = knownOf(edge);
       return element(edge.source, edge.target, `${edge.verdict} ${edge.directed ? "directed" : ""}`, { label: SAID[edge.verdict], edge: known?.id });
     });
   }
@@ -228,8 +260,20 @@
 
   function fit() {
     cy.resize();
-    cy.fit(undefined, 24);
+    cy.fit(undefined, Math.min(24, cy.width() / 40));
     if (cy.zoom() > 1.4) { cy.zoom(1.4); cy.center(); }
+  }
+
+  /** Bring what was chosen elsewhere on the page into sight, large enough to be read. */
+  function show(id) {
+    const ends = edges.has(id) ? [edges.get(id).source, edges.get(id).target] : [id];
+    const chosen = cy.nodes().filter((node) => ends.includes(node.id()));
+    const [seen, real] = [chosen.renderedBoundingBox(), chosen.boundingBox()];
+    const inside = seen.x1 >= 0 && seen.y1 >= 0 && seen.x2 <= cy.width() && seen.y2 <= cy.height();
+    const close = Math.min(1, within({ width: real.w + 60, height: real.h + 60 }, { width: cy.width(), height: cy.height() }));
+    if (inside && cy.zoom() >= Math.min(close, 0.7)) return;
+    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    cy.stop().animate({ zoom: inside || cy.zoom() < close ? Math.max(cy.zoom(), close) : close, center: { eles: chosen }, duration: still ? 0 : 250 });
   }
 
   // ---------------------------------------------------------------- legend
@@ -336,10 +380,16 @@
     $("details").scrollTop = 0;
   }
 
-  function select(id) {
+  /** Show an edge or a node, or with null the list; `isSeen` says that it was clicked in the graph. */
+  function select(id, isSeen = false) {
+    const before = state.selected;
     state.selected = id;
     mark();
     drawDetails();
+    if (id && !isSeen) show(id);
+    if (!id && [document.body, $("details"), null].includes(document.activeElement)) {
+      $("details").querySelector(`tr[data-edge="${before}"] button`)?.focus();
+    }
     if (id && window.matchMedia("(max-width: 900px)").matches) $("details").scrollIntoView({ block: "start" });
     if (document.activeElement === document.body || document.activeElement === null) $("details").focus({ preventScroll: true });
   }
@@ -363,9 +413,9 @@
       output.textContent = k ? `${what}: ${kept} of ${facts.edges.length} edges` : `all ${facts.edges.length} edges`;
     };
     const slider = make("input", { type: "range", min: 0, max: values.length - 1, value: 0, step: 1, id: "least", "aria-label": "Show only edges from here up",
-      oninput: () => { const k = Number(slider.value); state.least = k ? values[k] : -Infinity; state.step = null; say(k); drawEdges(); drawViews(); if (!state.selected) drawDetails(); } });
+      oninput: () => { const k = Number(slider.value); state.least = k ? values[k] : -Infinity; state.step = null; say(k); drawAll(); if (!state.selected) drawDetails(); } });
     const chooser = hasConfidence
-      ? make("select", { id: "by", "aria-label": "Filter by", onchange: (event) => { state.by = event.target.value; state.least = -Infinity; drawFilter(); drawEdges(); if (!state.selected) drawDetails(); } },
+      ? make("select", { id: "by", "aria-label": "Filter by", onchange: (event) => { state.by = event.target.value; state.least = -Infinity; state.step = null; drawFilter(); drawAll(); if (!state.selected) drawDetails(); } },
         ...[["strength", figureWord], ["joined", "confidence"]].map(([value, word]) => make("option", { value, selected: value === state.by }, word)))
       : make("span", {}, `Filter by ${figureWord}`);
     $("filter").replaceChildren(chooser, slider, output);
@@ -434,7 +484,8 @@
     hit.addEventListener("click", (event) => {
       const box = svg.getBoundingClientRect();
       const share = ((event.clientX - box.left) / box.width) * CHART.width;
-      go(Math.round(((share - CHART.left) / (CHART.width - CHART.left - CHART.right)) * facts.steps.length));
+      const along = (share - CHART.left) / (CHART.width - CHART.left - CHART.right);
+      go(Math.round(Math.min(Math.max(along, 0), 1) * facts.steps.length));
     });
     svg.append(hit);
     const last = facts.steps[facts.steps.length - 1];
@@ -467,14 +518,14 @@
     if (facts.edges.length) {
       const first = facts.edges[0];
       add("Strongest edge", first, valueOf(first));
-      const unsure = [...facts.edges].sort((a, b) => (hasConfidence ? a.joined - b.joined : (a.strength ?? 0) - (b.strength ?? 0)))[0];
+      const unsure = [...facts.edges].sort((a, b) => (hasConfidence && a.joined - b.joined) || (a.strength ?? 0) - (b.strength ?? 0))[0];
       add("Least certain edge", unsure, hasConfidence ? `in ${percent(unsure.joined)} of the halves` : valueOf(unsure));
     }
     for (let k = 0; k < found.length; k += 2) {
       const [word, name, note] = found[k + 1];
       found[k].append(make("span", {}, word), make("b", {}, name), make("span", {}, note));
     }
-    const count = facts.warnings.length;
+    const count = facts.warnings.length + (facts.nats ? 2 : 1);
     const warned = make("button", { type: "button", onclick: () => $("warnings").scrollIntoView({ block: "start" }) }, make("span", {}, "Before you believe it"), make("b", {}, `${count} ${count === 1 ? "note" : "notes"}`), make("span", {}, "what this rests on, and where it is shaky"));
     $("findings").replaceChildren(...found.filter((_, k) => k % 2 === 0), warned);
   }
@@ -503,10 +554,9 @@
     event.target.setCustomValidity(wanted && !found ? "There is no variable of that name." : "");
     if (!found) { event.target.reportValidity(); return; }
     select(found.id);
-    cy.animate({ center: { eles: cy.getElementById(found.id) }, duration: 200 });
   });
-  cy.on("tap", "node", (event) => select(event.target.id()));
-  cy.on("tap", "edge", (event) => { if (event.target.data("edge")) select(event.target.data("edge")); });
+  cy.on("tap", "node", (event) => select(event.target.id(), true));
+  cy.on("tap", "edge", (event) => { if (event.target.data("edge")) select(event.target.data("edge"), true); });
   cy.on("tap", (event) => { if (event.target === cy) select(null); });
   $("graph").addEventListener("keydown", (event) => {
     const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
@@ -516,7 +566,9 @@
     if (event.key === "0") fit();
   });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape" && state.selected) select(null); });
-  window.addEventListener("resize", fit);
+  // A phone hides its address bar while scrolling: that alone must not undo the reader's zoom.
+  let width = window.innerWidth;
+  window.addEventListener("resize", () => { if (window.innerWidth === width) cy.resize(); else { width = window.innerWidth; fit(); } });
 
   state.least = -Infinity;
   drawFindings();
