@@ -285,6 +285,22 @@ def test_workers_fill_the_same_file(tmp_path):
     )
 
 
+def test_a_directory_keeps_the_scores_of_a_run(tmp_path):
+    frame = table()
+    plain = discover(frame, workers=1)
+    discover(frame, workers=1, directory=tmp_path / "run")
+    with ScoreCache.opened(tmp_path / "run" / "scores.sqlite") as cache:
+        [holding] = cache.holdings()
+    again = discover(frame, workers=1, directory=tmp_path / "run", resume=True)
+    assert again.edge_list == plain.edge_list
+    with ScoreCache.opened(tmp_path / "run" / "scores.sqlite") as cache:
+        assert cache.holdings()[0].fits == holding.fits
+    elsewhere = tmp_path / "own.sqlite"
+    discover(frame, workers=1, directory=tmp_path / "other", cache=elsewhere)
+    assert elsewhere.exists()
+    assert not (tmp_path / "other").exists()
+
+
 def run(*words):
     return runner.invoke(app, [str(word) for word in words])
 

@@ -496,9 +496,8 @@ def test_counts_that_are_none_are_refused(count):
 def test_rows_that_there_are_not_are_refused():
     with pytest.raises(OptionError, match=r"confidence_rows .* cannot be 'thirds': choose half or bootstrap"):
         discover(chain_frame(), confidence=3, confidence_rows="thirds", workers=1)
-    for alone in ({"resume": True}, {"directory": "somewhere"}):
-        with pytest.raises(OptionError, match="need confidence"):
-            discover(chain_frame(), workers=1, **alone)
+    with pytest.raises(OptionError, match="needs the directory"):
+        discover(chain_frame(), workers=1, resume=True)
 
 
 def test_a_score_that_cannot_be_made_again_is_refused_at_the_door(tmp_path):
@@ -595,7 +594,7 @@ def test_the_shell_prints_how_often_edges_were_found(file, tmp_path):
     [
         (["--confidence", "0"], "confidence (--confidence) cannot be 0"),
         (["--confidence", "3", "--confidence-rows", "thirds"], "cannot be 'thirds': choose half or bootstrap"),
-        (["--resume"], "need confidence (--confidence)"),
+        (["--resume"], "needs the directory (--out)"),
     ],
 )
 def test_the_shell_refuses_in_a_sentence(file, words, message):

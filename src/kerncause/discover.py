@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from kerncause.confidence import How
-from kerncause.data import Dataset, Missing, read_table
+from kerncause.data import Dataset, Missing, OfTable, read_table
 from kerncause.errors import DataWarning, OptionError
 from kerncause.independence import IndependenceTest
 from kerncause.knowledge import Knowledge
@@ -23,6 +23,8 @@ from kerncause.repeat import Repeat, Repeating
 from kerncause.result import Result
 from kerncause.scores import LocalScore
 
+# In the directory of a run.
+SCORES_FILE = "scores.sqlite"
 Table = Dataset | pd.DataFrame | npt.NDArray[Any] | str | Path
 
 
@@ -98,8 +100,9 @@ def discover(
         confidence: learn so many more graphs from random halves of the rows, and count how often they have each edge
             (`Result.confidence`).
         confidence_rows: `half`, or `bootstrap`: as many rows as there are, with replacement (ties fool kernel scores).
-        directory: where to keep what the halves gave, so that it is not lost if the run is.
-        resume: whether to go on with what is there.
+        directory: where to keep what is computed, so that it is not lost if the run is: local scores, in
+            `scores.sqlite` unless there is a `cache`, and what the halves gave. The same call finds the scores again.
+        resume: whether to go on with the halves that are there.
         watch: called with a Status at every step and after every score.
     """
     started = time.perf_counter()
@@ -144,8 +147,8 @@ def discover(
     for notice in table.notices:
         warnings.warn(notice, DataWarning, stacklevel=2)
     plan.knowledge.limits(table.names)  # refuse unknown names now
-    if confidence is None and (directory is not None or resume):
-        raise OptionError("resume (--resume) and directory need confidence (--confidence): say how many halves")
+    if resume and directory is None:
+        raise OptionError("resume (--resume) needs the directory (--out) to go on with")
     asked_for = Repeat(1 if confidence is None else confidence, cast(How, confidence_rows), directory, resume)
     repeat = None if confidence is None else asked_for
     if repeat is not None:
@@ -153,7 +156,7 @@ def discover(
     if cache is not None and plan.by != "score":
         raise OptionError("cache (--cache) keeps local scores, and there is no score here: leave it out")
     told = Told(watch, started)
-    found = Learning(table, plan, seed, workers, executor, told, cache).found()
+    found = Learning(table, plan, seed, workers, executor, told, cache or _kept_in(directory, plan)).found()
     sure = None
     if repeat is not None:
         sure = repeat.done(Repeating.of(table, plan, seed, repeat.how, found.ledger), workers, executor, told.replicate)
@@ -171,6 +174,12 @@ def discover(
         ledger=found.ledger,
         confidence=sure,
     )
+
+
+def _kept_in(directory: str | Path | None, plan: Plan) -> Path | None:
+    """Return where a run keeps its scores, if it has a directory and a score that can be kept."""
+    can_be = plan.by == "score" and isinstance(plan.score, str | OfTable)
+    return Path(directory) / SCORES_FILE if directory is not None and can_be else None
 
 
 def _dataset(data: Table, options: dict[str, Any]) -> Dataset:

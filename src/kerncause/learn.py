@@ -1,9 +1,9 @@
 """Learning a graph from a Dataset by what was planned: a search with a score or a test, or a method of others."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from kerncause.parallel import batches, batches_of_tests
 from kerncause.plan import Plan
 from kerncause.result import Edge
 from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, ScoreCache, make_score
-from kerncause.scores.ledger import Batch
+from kerncause.scores.ledger import Batch, Query
 from kerncause.search import Outcome, Progress, Step, find_search
 from kerncause.text import listed
 
@@ -95,8 +95,16 @@ class Learning:
         if self.cache is None:
             yield batch
             return
-        with ScoreCache.opened(self.cache) as cache:
-            yield cache.shelf(score).batch(batch)
+        path, shelf = self.cache, None
+        with ExitStack() as opened:
+
+            def looked_up(queries: Sequence[Query]) -> Generator[tuple[Query, LocalFit]]:
+                nonlocal shelf
+                if shelf is None:  # only now: a search that refuses its options leaves no file
+                    shelf = opened.enter_context(ScoreCache.opened(path)).shelf(score)
+                return shelf.batch(batch)(queries)
+
+            yield looked_up
 
     def _score(self) -> LocalScore:
         score: LocalScore = (

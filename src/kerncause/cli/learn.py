@@ -115,11 +115,11 @@ def discover(
         typer.Option(metavar="HOW", help="Which rows those have: half, or bootstrap (its ties fool kernel scores)."),
     ] = "half",
     resume: Annotated[
-        bool, typer.Option("--resume", help="With --confidence and --out: go on with the halves that are there.")
+        bool, typer.Option("--resume", help="With --out: go on with what a run that was stopped left there.")
     ] = False,
     cache: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keep local scores in this file, and look them up there. Runs may share it."),
+        typer.Option(metavar="FILE", help="Keep local scores in this file; runs may share it. Default: in --out."),
     ] = None,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Processes to use. Default: one per core.")
@@ -178,7 +178,7 @@ def discover(
                 cache=cache,
                 confidence=confidence,
                 confidence_rows=confidence_rows,
-                directory=out if confidence is not None else None,
+                directory=out,
                 resume=resume,
                 watch=watch,
                 **asked,

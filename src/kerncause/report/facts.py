@@ -5,7 +5,7 @@ Nodes and edges are numbered, so that a name stands in one place only, however l
 
 import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -288,9 +288,15 @@ def _settings(result: Result) -> list[list[str]]:
     for name, value in result.settings.items():
         parts = value.items() if isinstance(value, Mapping) and value else [("", value)]
         for part, inner in parts:
-            if inner not in (None, {}, [], ()) and not (isinstance(inner, Mapping) and not any(inner.values())):
+            if not _says_nothing(inner):
                 rows.append([f"{name} {part}".strip().replace("_", " "), _in_words(inner)])
     return rows
+
+
+def _says_nothing(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_says_nothing, value.values()))
+    return value is None or (isinstance(value, Collection) and not isinstance(value, str) and len(value) == 0)
 
 
 def _in_words(value: Any) -> str:
