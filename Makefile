@@ -6,7 +6,7 @@ OUT ?= demo-result
 # Asked for by its exact version, torch installs without the gigabytes of its GPU libraries where a CPU build is at hand.
 TORCH ?= 2.13.0
 
-.PHONY: demo test test-baselines test-effects bench methods picture clean
+.PHONY: demo test test-baselines test-effects bench methods picture docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kerncause discover examples/sachs.csv --out $(OUT)
@@ -36,8 +36,12 @@ methods: $(VENV)/.installed-baselines
 picture: demo
 	$(BIN)/kerncause plot $(OUT) docs/images/sachs.svg
 
+# The documentation as a site, in site/. Anything doubtful, such as a link that leads nowhere, is an error.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) $(VENV)-effects $(OUT)
+	rm -rf $(VENV) $(VENV)-effects $(OUT) site
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kerncause needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
@@ -54,6 +58,10 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 $(VENV)-effects/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-effects
 	$(VENV)-effects/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,effects]'
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@
 
 $(VENV)/.installed-baselines: $(VENV)/.installed-dev
