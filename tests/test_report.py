@@ -304,6 +304,13 @@ def test_a_mosaic_shows_the_shares():
     assert {"u: 50% k", "u: 50% l", "v: 100% k", "v: 0% l"} == set(re.findall(r"<title>(.*?)</title>", drawn))
 
 
+def test_a_caption_speaks_of_what_is_drawn(told):
+    for edge in told["edges"]:
+        has_model = 'class="curve"' in edge["picture"] or 'class="mean"' in edge["picture"]
+        assert bool(edge["caption"]) == has_model
+    assert any(edge["caption"] for edge in told["edges"])
+
+
 def test_a_curve_is_drawn_where_the_model_has_one(result):
     why = next(why for why in result.explanations if why.curve is not None and why.curve.spread is not None)
     drawn = edge_picture(result.data, why.source, why.target, why.curve)

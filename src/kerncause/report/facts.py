@@ -135,6 +135,7 @@ def _edge(
     sure = result.confidence
     figure = getattr(edge, result.way.figures[0])
     joined = None if sure is None else sure.joined(edge.source, edge.target)
+    picture = edge_picture(result.data, edge.source, edge.target, None if told is None else told.curve)
     return {
         "id": f"e{k}",
         "source": ids[edge.source],
@@ -150,17 +151,20 @@ def _edge(
         "pointed": None if sure is None else sure.points(edge.source, edge.target),
         "reversed": None if told is None else told.reversed_gain,
         "why": _sentences(result, edge, told),
-        "picture": edge_picture(result.data, edge.source, edge.target, None if told is None else told.curve),
-        "caption": _caption(told),
+        "picture": picture,
+        "caption": _caption(told, picture),
     }
 
 
-def _caption(told: Explanation | None) -> str:
-    if told is None or told.curve is None or told.curve.spread is None:
+def _caption(told: Explanation | None, picture: str) -> str:
+    """Return what the model's part of a picture is, if it has one."""
+    drawn = {"curve": "The line is the model's mean, the band one standard deviation", "mean": "Dots: the model's mean"}
+    words = next((words for kind, words in drawn.items() if f'class="{kind}"' in picture), None)
+    if told is None or words is None:
         return ""
     others = len(told.fit.bandwidths) - 1
-    rest = f", averaged over the {counted(others, 'other parent')}" if others else ""
-    return f"The model's mean and one standard deviation{rest}."
+    rest = f", averaged over the other {'parent' if others == 1 else 'parents'}" if others else ""
+    return f"{words}{rest}."
 
 
 def _sentences(result: Result, edge: Edge, told: Explanation | None) -> list[str]:

@@ -60,11 +60,11 @@
   const GAP = 34;
   const within = (size, room) => Math.min(room.width / size.width, room.height / size.height);
 
-  /** Place the nodes in layers by causal order: downwards, or to the right where that leaves the names much larger. */
+  /** Place the nodes in layers by causal order: downwards, or to the right where names would get small otherwise. */
   function placed() {
     const room = { width: Math.max($("graph").clientWidth, 200), height: Math.max($("graph").clientHeight, 200) };
     const [down, right] = ["TB", "LR"].map((direction) => inRows(partsOf().map((part) => layered(part, direction)), room));
-    return within(right, room) > 1.2 * Math.min(within(down, room), 1) ? right : down;
+    return within(down, room) < 0.75 && within(right, room) > 1.2 * within(down, room) ? right : down;
   }
 
   /** Split the graph into its connected parts, the names of each in a list. */
@@ -154,7 +154,8 @@
         "font-size": 13, "font-family": "system-ui, sans-serif", color: colour("ink"), "background-color": colour("node"),
         "border-width": 1.5, "border-color": colour("node-edge") } },
       { selector: "node.vector", style: { "border-style": "double", "border-width": 4 } },
-      { selector: "edge", style: { ...plain, width: "data(width)", label: "data(label)", "font-size": 11, "text-background-color": colour("card"),
+      { selector: "edge", style: { ...plain, width: "data(width)", label: "data(label)", "font-size": 11, "font-family": "system-ui, sans-serif",
+        "text-margin-x": "data(dx)", "text-margin-y": "data(dy)", "text-background-color": colour("card"),
         "text-background-opacity": 0.85, "text-background-padding": 2, "line-dash-pattern": [7, 5] } },
       { selector: "edge.bent", style: { "curve-style": "unbundled-bezier", "control-point-weights": "data(weights)", "control-point-distances": "data(distances)", "edge-distances": "node-position" } },
       ...ofKinds,
@@ -188,7 +189,7 @@
     return {
       group: "edges",
       classes: `${classes} ${path.length ? "bent" : ""}`,
-      data: { id: `${source}-${target}`, source, target, label: "", width: 2.2, weights: path.map((b) => b.weight), distances: path.map((b) => b.distance), ...data },
+      data: { id: `${source}-${target}`, source, target, label: "", width: 2.2, dx: 0, dy: 0, weights: path.map((b) => b.weight), distances: path.map((b) => b.distance), ...data },
     };
   }
 
@@ -224,7 +225,31 @@
   function drawEdges() {
     const drawn = state.step !== null ? edgesOfStep(state.step) : state.view === "truth" ? edgesOfTruth() : edgesOfView();
     cy.batch(() => { cy.edges().remove(); cy.add(drawn); });
+    spread();
     mark();
+  }
+
+  /** Move what is written at edges along them until it stands clear of the names and of each other. */
+  function spread() {
+    const taken = cy.nodes().map((node) => ({ ...node.position(), w: node.width(), h: node.height() }));
+    const meets = (one) => taken.some((other) => Math.abs(one.x - other.x) < (one.w + other.w) / 2 && Math.abs(one.y - other.y) < (one.h + other.h) / 2);
+    cy.edges().filter((edge) => edge.data("label")).forEach((edge) => {
+      const [middle, [dx, dy]] = [edge.midpoint(), courseOf(edge)];
+      const size = { w: (ruler.measureText(edge.data("label")).width * 11) / 13 + 6, h: 18 };
+      const places = [0, 16, -16, 32, -32, 48, -48].map((far) => ({ x: middle.x + far * dx, y: middle.y + far * dy, ...size }));
+      const free = places.find((place) => !meets(place)) ?? places[0];
+      taken.push(free);
+      edge.data({ dx: free.x - middle.x, dy: free.y - middle.y });
+    });
+  }
+
+  /** The direction of an edge at its middle, as a step of length one. */
+  function courseOf(edge) {
+    const bends = edge.hasClass("bent") ? edge.controlPoints() : [];
+    const [k, odd] = [Math.floor(bends.length / 2), bends.length % 2];
+    const [a, b] = bends.length > 1 ? [bends[k - 1], bends[k + odd]] : [edge.source().position(), edge.target().position()];
+    const long = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+    return [(b.x - a.x) / long, (b.y - a.y) / long];
   }
 
   function reached(id, along) {
