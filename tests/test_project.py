@@ -23,6 +23,7 @@ LAYERS = [
     "errors",
     "text",
     "written",
+    "stop",
     "journal",
     "options",
     "data",

@@ -22,6 +22,7 @@ from kerncause.plan import Plan
 from kerncause.repeat import Repeat, Repeating
 from kerncause.result import Result
 from kerncause.scores import LocalScore
+from kerncause.stop import Stop
 
 # In the directory of a run.
 SCORES_FILE = "scores.sqlite"
@@ -62,6 +63,8 @@ def discover(
     confidence_rows: How | str = "half",
     directory: str | Path | None = None,
     resume: bool = False,
+    time_budget: float | None = None,
+    stop: Callable[[], bool] | None = None,
     watch: Callable[[Status], None] | None = None,
 ) -> Result:
     """Learn a causal graph from a table: by a search with a score, by PC with tests, or by another method.
@@ -103,6 +106,9 @@ def discover(
         directory: where to keep what is computed, so that it is not lost if the run is: local scores, in
             `scores.sqlite` unless there is a `cache`, and what the halves gave. The same call finds the scores again.
         resume: whether to go on with the halves that are there.
+        time_budget: stop after so many seconds with the best graph so far (`Result.finished` is False then). With a
+            `directory` or a `cache`, the same call goes on from there.
+        stop: called after every score, and every half: whether to stop in the same way.
         watch: called with a Status at every step and after every score.
     """
     started = time.perf_counter()
@@ -155,11 +161,15 @@ def discover(
         repeat.check(table, plan, seed)  # not after an hour
     if cache is not None and plan.by != "score":
         raise OptionError("cache (--cache) keeps local scores, and there is no score here: leave it out")
+    if plan.by != "score" and (time_budget is not None or stop is not None):
+        raise OptionError("time_budget (--time-budget) is for searches by a score: leave it out, or give one")
+    until = Stop(time_budget, stop)
     told = Told(watch, started)
-    found = Learning(table, plan, seed, workers, executor, told, cache or _kept_in(directory, plan)).found()
+    found = Learning(table, plan, seed, workers, executor, told, cache or _kept_in(directory, plan), until).found()
     sure = None
-    if repeat is not None:
-        sure = repeat.done(Repeating.of(table, plan, seed, repeat.how, found.ledger), workers, executor, told.replicate)
+    if repeat is not None and found.finished:
+        work = Repeating.of(table, plan, seed, repeat.how, found.ledger)
+        sure = repeat.done(work, workers, executor, told.replicate, until)
     return Result(
         graph=found.graph.reordered(table.names),
         dag=found.dag.reordered(table.names),
@@ -173,6 +183,7 @@ def discover(
         by=plan.by,
         ledger=found.ledger,
         confidence=sure,
+        finished=found.finished,
     )
 
 

@@ -22,6 +22,7 @@ from kerncause.result import Edge
 from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, ScoreCache, make_score
 from kerncause.scores.ledger import Batch, Query
 from kerncause.search import Outcome, Progress, Step, find_search
+from kerncause.stop import Stop
 from kerncause.text import listed
 
 
@@ -48,6 +49,7 @@ class Found:
     computed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     ledger: Ledger | None = None
+    finished: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,7 @@ class Learning:
     executor: Executor | None
     told: "Told"
     cache: str | Path | None = None
+    stop: Stop | None = None
 
     def found(self) -> Found:
         """Do it, and look whether the graph obeys what is known."""
@@ -84,10 +87,21 @@ class Learning:
         chosen = self._score()
         options = {"score_options": dict(getattr(chosen, "options", self.plan.options))}
         with batches(chosen, self.workers, self.executor) as batch, self._looked_up(chosen, batch) as found:
-            ledger = Ledger(chosen, found, self.told.score)
+            ledger = Ledger(chosen, found, self.told.score, self.stop)
             outcome = self._searched(ledger)
+            ledger.go_on()
             fits, edges = _explained(outcome, ledger, self.table)
-        return Found(outcome.graph, outcome.dag, edges, outcome.trace, fits, ledger.computed, options, ledger.at_rest())
+        return Found(
+            outcome.graph,
+            outcome.dag,
+            edges,
+            outcome.trace,
+            fits,
+            ledger.computed,
+            options,
+            ledger.at_rest(),
+            outcome.finished,
+        )
 
     @contextmanager
     def _looked_up(self, score: LocalScore, batch: Batch) -> Iterator[Batch]:

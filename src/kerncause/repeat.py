@@ -129,14 +129,16 @@ class Repeat:
         workers: int | None = None,
         executor: Executor | None = None,
         watch: Callable[[int], None] | None = None,
-    ) -> Confidence:
-        """Learn the graphs of all replicates that are not there.
+        stop: Callable[[], bool] | None = None,
+    ) -> Confidence | None:
+        """Learn the graphs of all replicates that are not there; None if it was stopped before there was one.
 
         Args:
             work: what is to be repeated.
             workers: processes; None means one per core.
             executor: learns the replicates instead; it is not shut down.
             watch: called with the number of replicates done.
+            stop: tells after each whether to be content with those.
         """
         tell = watch or (lambda _: None)
         with self._journal(work) as journal:
@@ -149,7 +151,9 @@ class Repeat:
                     journal.add(replicate.as_json())
                 found[replicate.number] = replicate
                 tell(len(found))
-        return Confidence.of(work.table.names, [found[k] for k in range(self.count)], self.how)
+                if stop is not None and stop():
+                    break
+        return Confidence.of(work.table.names, [found[k] for k in sorted(found)], self.how) if found else None
 
     @contextmanager
     def _journal(self, work: Repeating) -> Iterator[Journal | None]:

@@ -135,6 +135,7 @@ class Result:
         by: `score`, `test` or `method`: what the edges rest on.
         ledger: the local scores of a search by a score, to ask further questions of.
         confidence: how often halves of the rows gave each edge, if that was asked for.
+        finished: whether the search came to its end; if not, this is the best it had when it was stopped.
         kept_explanations: of a result that was read back, what was written of `explanations`.
     """
 
@@ -150,6 +151,7 @@ class Result:
     by: Literal["score", "test", "method"] = "score"
     ledger: Ledger | None = field(default=None, repr=False)
     confidence: Confidence | None = field(default=None, repr=False)
+    finished: bool = True
     kept_explanations: tuple[Explanation, ...] | None = field(default=None, repr=False)
 
     @property
@@ -240,6 +242,7 @@ class Result:
             "score": self.score,
             "fits": {name: _written_fit(fit) for name, fit in self.fits.items()},
             "confidence": None if self.confidence is None else self.confidence.as_json(),
+            "finished": self.finished,
             "seconds": self.seconds,
             "scores_computed": self.scores_computed,
             "dag": [list(edge) for edge in self.dag.edges],
@@ -316,6 +319,7 @@ class Result:
             f"{counted(len(self.graph.nodes), 'variable')}, {counted(len(self.edge_list), 'edge')} "
             f"({directed} directed), learned from {counted(self.data.n_rows, 'row')} in {self.seconds:.1f} s"
             + (f" with {counted(self.scores_computed, self.way.unit)}" if self.way.unit else "")
+            + ("" if self.finished else "; stopped before the end")
         ]
         word = self.way.figures[0].replace("_", "-")
         for edge in self.strongest_first():

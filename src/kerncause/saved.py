@@ -103,6 +103,7 @@ def _result(written: Mapping[str, Any], trace: tuple[Step, ...], table: Dataset)
         scores_computed=written["scores_computed"],
         by=by,
         ledger=_ledger(settings, table) if by == "score" else None,
+        finished=written.get("finished", True),
         confidence=Confidence.from_json(nodes, written["confidence"]) if written["confidence"] else None,
         kept_explanations=tuple(Explanation.from_json(why, fits[why["target"]]) for why in written["explanations"]),
     )

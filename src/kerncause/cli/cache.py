@@ -1,21 +1,18 @@
 """Commands on files of local scores."""
 
-import re
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kerncause.cli.app import app, examples
+from kerncause.cli.options import span
 from kerncause.cli.screen import Screen, errors
-from kerncause.errors import OptionError
 from kerncause.scores import ScoreCache
-from kerncause.text import counted, quoted
+from kerncause.text import counted
 
 cache_app = typer.Typer(help="Look into the file of discover --cache, or make it smaller.", no_args_is_help=True)
 app.add_typer(cache_app, name="cache")
-UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A file that discover --cache wrote.")]
 
 
@@ -35,12 +32,5 @@ def prune(
 ) -> None:
     """Remove scores that another version computed, and those that were not used for long."""
     with errors(), ScoreCache.opened(file, must_exist=True) as cache:
-        removed = cache.prune(None if unused is None else _span(unused))
+        removed = cache.prune(None if unused is None else span("--unused", unused))
         Screen(quiet=False).say(f"{counted(removed, 'score')} removed")
-
-
-def _span(text: str) -> timedelta:
-    found = re.fullmatch(r"(\d{1,6})([mhdw])", text.strip())
-    if found is None:
-        raise OptionError(f"--unused cannot be {quoted(text)}: write a number and m, h, d or w, such as 30d")
-    return timedelta(**{UNITS[found[2]]: int(found[1])})

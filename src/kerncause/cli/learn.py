@@ -34,8 +34,9 @@ from kerncause.cli.options import (
     read,
     refuse_twice,
     settings,
+    span,
 )
-from kerncause.cli.screen import Screen, errors
+from kerncause.cli.screen import INTERRUPTED, Screen, errors
 from kerncause.errors import DataWarning
 from kerncause.independence import TESTS, make_test
 from kerncause.learn import Status
@@ -121,6 +122,10 @@ def discover(
         Path | None,
         typer.Option(metavar="FILE", help="Keep local scores in this file; runs may share it. Default: in --out."),
     ] = None,
+    time_budget: Annotated[
+        str | None,
+        typer.Option("--time-budget", metavar="TIME", help="Stop after 90s, 10m or 2h with the best graph so far."),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Processes to use. Default: one per core.")
     ] = None,
@@ -162,7 +167,8 @@ def discover(
             Result.check_writable(out)  # say so now, not after an hour
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
         screen.table(table)
-        with screen.progress() as watch, warnings.catch_warnings():
+        seconds = None if time_budget is None else span("--time-budget", time_budget).total_seconds()
+        with screen.progress() as watch, screen.stopping(by == "score") as interrupted, warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # shown above
             result = kerncause.discover(
                 table,
@@ -180,6 +186,8 @@ def discover(
                 confidence_rows=confidence_rows,
                 directory=out,
                 resume=resume,
+                time_budget=seconds,
+                stop=interrupted if by == "score" else None,
                 watch=watch,
                 **asked,
                 **options,
@@ -190,6 +198,8 @@ def discover(
         if out is not None:
             result.save(out, report=not no_report)
         screen.result(result, out, has_report=not no_report)
+        if interrupted():
+            raise typer.Exit(INTERRUPTED)
 
 
 @app.command(

@@ -2,8 +2,10 @@
 
 import csv
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -17,6 +19,7 @@ from kerncause.regression import ENGINES
 from kerncause.scores import SCORES
 from kerncause.text import quoted
 
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DataPath = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file with a line of names.")]
 KindOption = Annotated[
     list[str] | None,
@@ -202,6 +205,14 @@ def refuse_twice(options: Mapping[str, Any], named: Mapping[str, Any]) -> None:
 def _owner(text: str, columns: list[str]) -> str | None:
     """Return the longest column name that `text` begins with, followed by an equals sign."""
     return max((name for name in columns if text.startswith(f"{name}=")), key=len, default=None)
+
+
+def span(option: str, text: str) -> timedelta:
+    """Read how long: 90s, 10m, 2h, 30d or 8w."""
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)([smhdw])", text.strip())
+    if found is None:
+        raise OptionError(f"{option} cannot be {quoted(text)}: write a number and s, m, h, d or w, such as 10m")
+    return timedelta(**{UNITS[found[2]]: float(found[1])})
 
 
 def cells(text: str) -> list[str]:

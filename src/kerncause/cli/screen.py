@@ -1,6 +1,8 @@
 """What a person sees: tables, progress, results and errors."""
 
 import shlex
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,6 +42,8 @@ FIGURES: Mapping[str, Callable[[float], str]] = {
 MOST_VARIABLES_SHOWN = 30
 MOST_PLACES_SHOWN = 7
 REFRESH_SECONDS = 0.1
+# What a shell expects of a program that Ctrl-C ended.
+INTERRUPTED = 130
 
 
 @contextmanager
@@ -54,7 +58,7 @@ def errors() -> Iterator[None]:
     except MemoryError:
         _fail("there is not enough memory: use fewer rows, or fewer workers", 1)
     except KeyboardInterrupt:
-        _fail("stopped; no result was written", 130)
+        _fail("stopped; no result was written", INTERRUPTED)
 
 
 def _fail(sentence: str, code: int) -> None:
@@ -104,6 +108,28 @@ class Screen:
 
             yield watch
 
+    @contextmanager
+    def stopping(self, gently: bool) -> Iterator[Callable[[], bool]]:
+        """Give a function that tells whether Ctrl-C was pressed; pressed again, it ends everything at once.
+
+        If that is not to be gentle, the first does, as it does outside the main thread.
+        """
+        came: list[int] = []
+        if not gently or threading.current_thread() is not threading.main_thread():
+            yield lambda: False
+            return
+
+        def first(number: int, _: object) -> None:
+            came.append(number)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            self._err.print("stopping with the best graph so far; Ctrl-C again leaves at once", style="yellow")
+
+        before = signal.signal(signal.SIGINT, first)
+        try:
+            yield lambda: bool(came)
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+
     def result(self, result: Result, out: Path | None, has_report: bool = True) -> None:
         """Show the edges, strongest first, and where the files are."""
         directed = sum(edge.directed for edge in result.edge_list)
@@ -112,6 +138,9 @@ class Screen:
             f"{counted(len(result.edge_list), 'edge')}, {directed} with a direction; {effort}{result.seconds:.1f} s",
             style="bold",
         )
+        if not result.finished:
+            more = "the same command goes on from here" if out else "with --out, the same command would go on from here"
+            self._out.print(Text.assemble(("note: ", "yellow"), f"stopped before the end; {more}"))
         if result.edge_list:
             self._out.print(_edge_table(result))
         if directed < len(result.edge_list):

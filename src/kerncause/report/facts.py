@@ -266,6 +266,10 @@ def _verdict(found: Join | None, true: Join | None, true_class: Join | None) -> 
 def _warnings(result: Result) -> list[str]:
     """Return what a reader should know before believing the graph."""
     said = [printable(notice, 400) for notice in result.data.notices]
+    if not result.finished:
+        said.insert(
+            0, "The search was stopped before its end: this is the best graph it had, and edges may be missing."
+        )
     said += [note for name in result.fits for note in _fit_notes(result, name) if "at a bound" not in note]
     bounded = [name for name, fit in result.fits.items() if fit.at_bounds]
     if bounded:

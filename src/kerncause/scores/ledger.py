@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from kerncause.errors import ComputationError
 from kerncause.scores.base import LocalFit, LocalScore, RowwiseScore, StagedScore, fit_local
+from kerncause.stop import Stopped
 from kerncause.text import quoted
 
 Variables = frozenset[str]
@@ -60,13 +61,18 @@ class Ledger:
         score: any LocalScore.
         batch: computes a sequence of queries, in any order; by default here, one after the other.
         on_score: called after each score that was computed.
+        stop: tells after each score whether to go on; if not, `Stopped` is raised, once.
     """
 
     def __init__(
-        self, score: LocalScore, batch: Batch | None = None, on_score: Callable[[], None] | None = None
+        self,
+        score: LocalScore,
+        batch: Batch | None = None,
+        on_score: Callable[[], None] | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> None:
         self.score = score
-        self._batch, self._on_score = batch, on_score
+        self._batch, self._on_score, self._stop = batch, on_score, stop
         self._incomplete = score.incomplete if isinstance(score, RowwiseScore) else frozenset[str]()
         self._fits: dict[Query, LocalFit] = {}
 
@@ -80,6 +86,10 @@ class Ledger:
         ledger = Ledger(self.score)
         ledger._fits = dict(self._fits)
         return ledger
+
+    def go_on(self) -> None:
+        """Compute from now on whatever is asked for, for as long as it takes."""
+        self._stop = None
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -130,6 +140,9 @@ class Ledger:
                 self._fits[query] = fit
                 if is_new and self._on_score is not None:
                     self._on_score()
+                if self._stop is not None and self._stop():
+                    self.go_on()
+                    raise Stopped
         finally:  # on an error nobody waits for the rest
             answers.close()
 

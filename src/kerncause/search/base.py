@@ -86,6 +86,7 @@ class Outcome:
             parting it.
         preferences: of a search by a score, for every undirected edge (a, b), a -> b in `dag`, what that scores above
             the best DAG of the class with b -> a.
+        finished: whether the search came to its end; if not, this is the best it had.
     """
 
     graph: PDAG
@@ -93,6 +94,7 @@ class Outcome:
     trace: tuple[Step, ...]
     p_values: Mapping[frozenset[str], float] = field(default_factory=dict)
     preferences: Mapping[tuple[str, str], "Preference"] = field(default_factory=dict)
+    finished: bool = True
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,9 @@ from kerncause.scores import Comparison, Ledger, LocalScore
 from kerncause.search.base import Outcome, Progress, Step, Watcher, changes
 from kerncause.search.choice import TIE, Asking, Need, choosing, together
 from kerncause.search.ges import parent_limit
-from kerncause.search.members import best_member, outcome_of
+from kerncause.search.members import best_member, outcome_of, unfinished
 from kerncause.search.operators import applied, deletions
+from kerncause.stop import Stopped
 
 Order = tuple[int, ...]
 
@@ -67,7 +68,14 @@ def boss(
     rng = np.random.default_rng(seed)
     size = len(ledger.variables)
     begin = [tuple(range(size)), *(tuple(rng.permutation(size).tolist()) for _ in range(restarts))]
-    tried = [run.best_from(order) for order in begin]
+    tried: list[tuple[float, Adjacency]] = []
+    try:
+        for order in begin:
+            tried.append(run.best_from(order))
+    except Stopped:
+        there = [*tried, *run.on_the_way()]
+        _, dag = max(there, key=lambda found: found[0], default=(0.0, limits.least()))
+        return unfinished(ledger, completed(dag), limits, run.trace, dag)
     best = max(total for total, _ in tried)
     dag = next(dag for total, dag in tried if total >= best - TIE)
     return outcome_of(ledger, completed(dag), limits, run.trace, dag)
@@ -83,6 +91,10 @@ class _Run:
         self._parents: dict[tuple[int, int], int] = {}
         self._best: dict[Adjacency, Adjacency | None] = {}
         self._noted = Adjacency.of(len(ledger.variables))
+
+    def on_the_way(self) -> list[tuple[float, Adjacency]]:
+        """Return what the last order that was noted is worth, and its DAG, if there is one."""
+        return [(step.total, self._noted) for step in self.trace[-1:] if step.total is not None]
 
     def best_from(self, order: Order) -> tuple[float, Adjacency]:
         """Climb from an order until neither moving a variable nor another DAG of the class nor a deletion gains."""

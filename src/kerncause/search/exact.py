@@ -31,7 +31,8 @@ from kerncause.scores import Comparison, Ledger, LocalScore
 from kerncause.search.base import Outcome, Progress, Watcher
 from kerncause.search.choice import TIE
 from kerncause.search.ges import parent_limit
-from kerncause.search.members import outcome_of
+from kerncause.search.members import outcome_of, unfinished
+from kerncause.stop import Stopped
 
 Floats = npt.NDArray[np.float64]
 MOST_VARIABLES = 20
@@ -66,8 +67,12 @@ def exact(
         raise OptionError(f"prune (--prune) cannot be {prune}: give a number of nats of 0 or more")
     limits = Knowledge.of(knowledge).limits(ledger.variables)
     run = _Run(ledger, min(parent_limit(max_parents, limits), size - 1), limits, watch or (lambda _: None))
-    run.score_all(np.inf if prune is None else prune)
-    dag = run.optimum()
+    try:
+        run.score_all(np.inf if prune is None else prune)
+        dag = run.optimum()
+    except Stopped:
+        dag = run.optimum_so_far()
+        return unfinished(ledger, completed(dag), limits, (), dag)
     return outcome_of(ledger, completed(dag), limits, (), dag)
 
 
@@ -129,6 +134,10 @@ class _Run:
     def _comparison(self, node: int, parents: int) -> Comparison:
         name = self._ledger.variables
         return Comparison(name[node], frozenset(), frozenset(name[k] for k in bits(parents)))
+
+    def optimum_so_far(self) -> Adjacency:
+        """Return the best DAG with the sets of the sizes that are done; that of what is required if none is."""
+        return self.optimum() if all(self._scored) else self._limits.least()
 
     def optimum(self) -> Adjacency:
         """Return the best DAG, every score in it settled."""

@@ -31,7 +31,7 @@ from kerncause.knowledge import Knowledge, Limits
 from kerncause.scores import Comparison, Ledger, LocalScore
 from kerncause.search.base import Outcome, Progress, Step, Watcher, changes
 from kerncause.search.choice import TIE, choosing, together
-from kerncause.search.members import outcome_of
+from kerncause.search.members import outcome_of, unfinished
 from kerncause.search.operators import (
     NO_LIMIT,
     Change,
@@ -43,6 +43,7 @@ from kerncause.search.operators import (
     insertions,
     turns,
 )
+from kerncause.stop import Stopped
 
 
 def ges(
@@ -68,11 +69,14 @@ def ges(
     limits = Knowledge.of(knowledge).limits(ledger.variables)
     run = _Run(ledger, parent_limit(max_parents, limits), limits, watch or (lambda _: None))
     backward = careful_deletions if careful else deletions
-    run.climb("forward", insertions)
-    run.climb("backward", backward)
-    while turning and run.climb("turning", turns, only_new=True):
+    try:
         run.climb("forward", insertions)
         run.climb("backward", backward)
+        while turning and run.climb("turning", turns, only_new=True):
+            run.climb("forward", insertions)
+            run.climb("backward", backward)
+    except Stopped:
+        return unfinished(ledger, run.graph, limits, run.trace)
     return outcome_of(ledger, run.graph, limits, run.trace)
 
 

@@ -62,6 +62,19 @@ def outcome_of(
     )
 
 
+def unfinished(
+    ledger: Ledger, graph: Adjacency, limits: Limits, trace: Sequence[Step], dag: Adjacency | None = None
+) -> Outcome:
+    """Return where a search was when it was stopped, without computing more: any DAG of the class if none is known."""
+    closed = limits.directed(graph)
+    assert closed is not None, "a search left what knowledge permits"
+    dag = consistent_extension(closed) if dag is None else dag
+    assert dag is not None
+    name = ledger.variables
+    kind: type[PDAG] = CPDAG if limits.say_nothing else PDAG
+    return Outcome(kind.of(name, closed), DAG.of(name, dag), tuple(trace), finished=False)
+
+
 def best_member(
     ledger: Ledger, graph: Adjacency, known: Adjacency | None = None, most_listed: int = MOST_LISTED
 ) -> Best:

@@ -1,0 +1,38 @@
+"""Stopping before the end, with the best there is so far: when the time is up, or when somebody asks."""
+
+import math
+import time
+from collections.abc import Callable
+
+from kerncause.errors import OptionError
+
+
+class Stopped(Exception):  # noqa: N818 - nothing went wrong
+    """Raised once in the middle of a search, which catches it and returns where it is."""
+
+
+class Stop:
+    """Tells whether to stop; call it after every piece of work.
+
+    Args:
+        seconds: after how long; None: never by itself.
+        asked: tells whether somebody wants it, beside `ask`.
+    """
+
+    def __init__(self, seconds: float | None = None, asked: Callable[[], bool] | None = None) -> None:
+        is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if seconds is not None and not (is_number and 0.0 < seconds < math.inf):
+            raise OptionError(
+                f"time_budget (--time-budget) cannot be {seconds}: give how long, a number of seconds above 0"
+            )
+        self._end = math.inf if seconds is None else time.monotonic() + seconds
+        self._asked = asked
+        self._was_asked = False
+
+    def ask(self) -> None:
+        """Have it stop as soon as it can."""
+        self._was_asked = True
+
+    def __call__(self) -> bool:
+        """Tell whether it is time."""
+        return self._was_asked or time.monotonic() >= self._end or (self._asked is not None and self._asked())
