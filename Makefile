@@ -6,7 +6,7 @@ OUT ?= demo-result
 # Asked for by its exact version, torch installs without the gigabytes of its GPU libraries where a CPU build is at hand.
 TORCH ?= 2.13.0
 
-.PHONY: demo test test-baselines test-effects bench methods picture docs clean
+.PHONY: demo test test-baselines test-browser test-effects bench methods picture screenshots docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kerncause discover examples/sachs.csv --out $(OUT)
@@ -15,7 +15,7 @@ test: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --ignore tests/baselines --ignore tests/effects
+	$(BIN)/pytest -n 2 --ignore tests/baselines --ignore tests/browser --ignore tests/effects
 
 # What needs the libraries of others, which take a gigabyte; in an environment of its own.
 test-baselines: $(VENV)/.installed-baselines
@@ -24,6 +24,11 @@ test-baselines: $(VENV)/.installed-baselines
 # DoWhy wants an older scipy, so it has an environment to itself.
 test-effects: $(VENV)-effects/.installed
 	$(VENV)-effects/bin/pytest tests/effects
+
+# The report in a real browser: Debian's Chromium, or the one that CHROMIUM names.
+test-browser: $(VENV)/.installed-browser
+	tools/ensure_chromium.sh
+	$(BIN)/pytest tests/browser
 
 bench: $(VENV)/.installed-baselines
 	$(BIN)/python -m benchmarks
@@ -35,6 +40,11 @@ methods: $(VENV)/.installed-baselines
 # The picture in the README.
 picture: demo
 	$(BIN)/kerncause plot $(OUT) docs/images/sachs.svg
+
+# The pictures of the report in docs/images.
+screenshots: $(VENV)/.installed-browser
+	tools/ensure_chromium.sh
+	$(BIN)/python tools/screenshots.py
 
 # The documentation as a site, in site/. Anything doubtful, such as a link that leads nowhere, is an error.
 docs: $(VENV)/.installed-docs
@@ -62,6 +72,10 @@ $(VENV)-effects/.installed: pyproject.toml
 
 $(VENV)/.installed-docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	touch $@
+
+$(VENV)/.installed-browser: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,browser]'
 	touch $@
 
 $(VENV)/.installed-baselines: $(VENV)/.installed-dev
