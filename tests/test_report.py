@@ -199,6 +199,9 @@ def test_the_truth_is_compared_pair_by_pair():
     for pair, verdict in verdicts.items():
         assert (verdict == "missing") == (pair not in skeleton)
         assert (verdict == "extra") == (pair not in true)
+    wrong = [verdict for verdict in verdicts.values() if verdict != "right"]
+    assert told["said"][0] == f"{len(verdicts) - len(wrong)} of {len(verdicts)} pairs are right."
+    assert len(told["said"]) == 1 + len(wrong)
     assert told["figures"]["skeleton F1"] == f"{kerncause.metrics.compare(truth, found.graph).skeleton.f1:.3f}"
 
 
@@ -323,6 +326,15 @@ def test_every_kind_has_a_distribution(name, result):
     assert "bar" in [e.get("class") for e in drawn.iter()]
     for e in drawn.iter():
         assert not re.search(r"nan|inf", " ".join(e.attrib.values()))
+
+
+def test_words_with_an_order_are_no_numbers():
+    words = [f"w{k}" for k in range(12)]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": [words[k] for k in rng.integers(0, 12, 200)], "count": rng.integers(0, 12, 200)})
+    data = Dataset.from_frame(frame, levels={"size": words}, kinds={"count": "ordinal"})
+    assert ">w3<" in node_picture(data, "size") or ">+5<" in node_picture(data, "size")
+    assert ">+5<" not in node_picture(data, "count")
 
 
 def test_many_levels_are_gathered():

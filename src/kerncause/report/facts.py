@@ -23,6 +23,13 @@ from kerncause.text import counted, listed, printable
 from kerncause.version import __version__
 
 UNSURE = 0.75
+MARKED = {
+    "right": "right",
+    "open": "found without its direction",
+    "turned": "found the other way round",
+    "missing": "missing",
+    "extra": "not in the truth",
+}
 LONGEST_LABEL = 24
 LONGEST_NAME = 300
 NATS = (
@@ -72,13 +79,14 @@ def _title(result: Result) -> str:
 def _summary(result: Result) -> str:
     directed = sum(edge.directed for edge in result.edge_list)
     settings = result.settings
+    with_halves = "" if result.confidence is None else f", {result.confidence.replicates} more graphs included"
     how = settings.get("method") or f"{settings['search']} with the {result.by} {settings[result.by]}"
     return ", ".join(
         [
             counted(result.data.n_rows, "row"),
             counted(len(result.graph.nodes), "variable"),
             f"{counted(len(result.edge_list), 'edge')}, {directed} of them directed",
-            f"found by {printable(how)} in {result.seconds:.1f} s",
+            f"found by {printable(how)} in {result.seconds:.1f} s{with_halves}",
         ]
     )
 
@@ -238,13 +246,23 @@ def _truth(result: Result, truth: PDAG, ids: Mapping[str, str]) -> dict[str, Any
         verdict = _verdict(found.get(pair), true.get(pair), true_class.get(pair))
         a, sign, b = true[pair] if pair in true else found[pair]
         edges.append({"source": ids[a], "target": ids[b], "directed": sign == "->", "verdict": verdict})
+    names = {number: printable(name, LONGEST_LABEL) for name, number in ids.items()}
+    said = [
+        f"{MARKED[e['verdict']]}: {names[e['source']]} {'→' if e['directed'] else '—'} {names[e['target']]}"
+        for e in edges
+    ]
     figures = {
         "skeleton F1": f"{measured.skeleton.f1:.3f}",
         "skeleton precision": f"{measured.skeleton.precision:.3f}",
         "skeleton recall": f"{measured.skeleton.recall:.3f}",
         "SHD of the classes": str(measured.shd),
     }
-    return {"edges": edges, "figures": figures}
+    right = sum(e["verdict"] == "right" for e in edges)
+    said = [
+        f"{right} of {len(edges)} pairs are right.",
+        *(s for s, e in zip(said, edges, strict=True) if e["verdict"] != "right"),
+    ]
+    return {"edges": edges, "figures": figures, "said": said}
 
 
 def _joins(graph: PDAG) -> dict[frozenset[str], Join]:

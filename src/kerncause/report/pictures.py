@@ -9,6 +9,7 @@
 A vector is shown by its first principal component. Words are escaped and cut here, once.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -63,8 +64,16 @@ class Side:
 
 def _is_number(variable: Variable) -> bool:
     """Tell whether a variable is drawn along an axis: also one with an order and many levels that are numbers."""
-    many = variable.kind is Kind.ORDINAL and len(variable.levels or ()) > MOST_LEVELS
+    levels = variable.levels or ()
+    many = variable.kind is Kind.ORDINAL and len(levels) > MOST_LEVELS and all(map(_reads_as_number, levels))
     return variable.kind is Kind.CONTINUOUS or many
+
+
+def _reads_as_number(level: str) -> bool:
+    try:
+        return math.isfinite(float(level))
+    except ValueError:
+        return False
 
 
 def _levels(variable: Variable, codes: Floats) -> tuple[Floats, tuple[str, ...], tuple[float, ...]]:

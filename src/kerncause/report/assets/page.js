@@ -203,7 +203,7 @@
     });
   }
 
-  const SAID = { right: "✓", open: "no direction", turned: "↺ turned", missing: "missing", extra: "✕ extra" };
+  const SAID = { right: "✓", open: "?", turned: "↺", missing: "○", extra: "✕" };
   function edgesOfTruth() {
     const knownOf = (edge) => byPair.get(pairOf(edge.source, edge.target));
     return facts.truth.edges.filter((edge) => !knownOf(edge) || isShown(knownOf(edge))).map((edge) => {
@@ -320,8 +320,8 @@
       items.push(stroke({ colour: "arrow", line: "solid", head: true }, "directed so far"), stroke({ colour: "line", line: "solid" }, "no direction so far"), stroke({ colour: "fresh", line: "solid", head: true }, "changed by this step"));
     } else if (state.view === "truth") {
       items.push(
-        stroke({ colour: "good", line: "solid", head: true }, "right ✓"), stroke({ colour: "line", line: "solid", head: true }, "found without its direction"),
-        stroke({ colour: "lean", line: "dashed", head: true }, "turned round ↺"), stroke({ colour: "bad", line: "dotted", head: true }, "missing"), stroke({ colour: "ink", line: "dashed", head: true }, "extra ✕"));
+        stroke({ colour: "good", line: "solid", head: true }, "right ✓"), stroke({ colour: "line", line: "solid", head: true }, "found without its direction ?"),
+        stroke({ colour: "lean", line: "dashed", head: true }, "turned round ↺"), stroke({ colour: "bad", line: "dotted", head: true }, "missing ○"), stroke({ colour: "ink", line: "dashed", head: true }, "extra ✕"));
     } else {
       if (has("arrow")) items.push(stroke({ colour: "arrow", line: "solid", head: true }, "the data decide the direction"));
       if (has("leaning") || (state.view === "dag" && has("line"))) items.push(stroke({ colour: "lean", line: "dashed", head: true, hollow: true }, state.view === "dag" ? "direction that scores best" : "open; this direction is preferred"));
@@ -558,7 +558,9 @@
   function drawWarnings() {
     $("warnings").append(make("ul", {}, ...facts.warnings.map((words) => make("li", {}, words)), make("li", {}, facts.assumed), ...(facts.nats ? [make("li", { id: "nats" }, facts.nats)] : [])));
     if (facts.truth) {
-      $("warnings").append(make("h3", {}, "Against the true graph"), make("dl", { id: "truth-figures" }, ...Object.entries(facts.truth.figures).flatMap(([word, value]) => row(word, value))));
+      $("warnings").append(make("h3", {}, "Against the true graph"), make("dl", { id: "truth-figures" }, ...Object.entries(facts.truth.figures).flatMap(([word, value]) => row(word, value))),
+        make("ul", { id: "truth-said" }, ...facts.truth.said.map((words) => make("li", {}, words))),
+        make("p.soft", {}, "A pair is judged by the direction in the true graph; the SHD is that of the two classes, in which directions that no data could tell are open."));
     }
   }
 
