@@ -241,7 +241,7 @@ def _truth(result: Result, truth: PDAG, ids: Mapping[str, str]) -> dict[str, Any
     wanted = truth.to_cpdag() if isinstance(truth, DAG) else truth
     found, true, true_class = _joins(result.graph), _joins(truth), _joins(wanted)
     pairs = sorted(found.keys() | true.keys(), key=sorted)
-    edges = []
+    edges: list[dict[str, Any]] = []
     for pair in pairs:
         verdict = _verdict(found.get(pair), true.get(pair), true_class.get(pair))
         a, sign, b = true[pair] if pair in true else found[pair]
