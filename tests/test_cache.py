@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pandas as pd
@@ -321,6 +322,18 @@ def test_the_commands(tmp_path):
         assert ran.exit_code != 0
         assert len(ran.output.strip().splitlines()) <= 3
     assert not (tmp_path / "none").exists()
+
+
+def test_pruning_under_a_run_that_goes_on_misleads_nobody(tmp_path):
+    one, other = (make_score("bic", Dataset.from_frame(table(seed=seed))) for seed in (0, 1))
+    query = Query("c", frozenset({"a"}))
+    with ScoreCache.opened(tmp_path / "s") as cache:
+        shelf = cache.shelf(one)
+        time.sleep(0.01)
+        cache.prune(timedelta(0))
+        shelf.put(query, LocalFit(1.0))
+        assert cache.shelf(other).get(query) is None
+        assert cache.prune() == 1
 
 
 def test_other_versions_are_pruned(tmp_path, monkeypatch):

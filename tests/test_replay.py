@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kerncause import boss, ges
+from kerncause import Knowledge, boss, ges
 from kerncause.graphs import PDAG, Adjacency
 from kerncause.independence import SeparationOracle
 from kerncause.search import pc, replayed
@@ -46,6 +46,17 @@ def test_ges_ends_in_the_last_frame(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_the_total_is_that_of_the_graph(seed):
+    """For a score that is the same for all DAGs of a class; also where edges are there from the beginning."""
+    dag, score = drawn(seed)
+    names = score.variables
+    outcome = ges(score, knowledge=Knowledge(required=list(dag.edges)[:1]))
+    worth = sum(score.local_score(n, outcome.dag.parents(n)) - score.local_score(n, ()) for n in names)
+    if outcome.trace:
+        assert outcome.trace[-1].total == pytest.approx(worth)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_boss_shows_the_graph_of_each_order(seed):
     _, score = drawn(seed)
     outcome = boss(score, restarts=0)
@@ -67,6 +78,10 @@ def test_pc_shows_what_is_left():
     assert [len(frame) for frame in frames] == [step.edges for step in outcome.trace]
     joined = {frozenset(pair) for pair in (*outcome.graph.directed_edges, *outcome.graph.undirected_edges)}
     assert skeleton(frames[-1]) == joined
+    arrows = {(a, b) for a, sign, b in frames[-1] if sign == "->"}
+    colliders = {(s.source, s.target) for s in outcome.trace if s.operator in ("collider", "force")}
+    assert colliders
+    assert colliders <= arrows <= set(outcome.graph.directed_edges)
     assert all(step.total is None for step in outcome.trace)
 
 

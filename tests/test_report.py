@@ -20,7 +20,7 @@ from kerncause.cli import app
 from kerncause.data import Dataset
 from kerncause.report import facts, report_of
 from kerncause.report.again import command, python
-from kerncause.report.pictures import edge_picture, node_picture
+from kerncause.report.pictures import _round_numbers, edge_picture, node_picture
 from kerncause.search import replayed
 
 ROOT = Path(__file__).parent.parent
@@ -246,6 +246,7 @@ AGAIN = [
     ["--tier", "x", "--tier", 'y,"a, b"', "--forbid", "x>y", "--require", '"a, b">"c > d"'],
     ["--confidence", "2", "--confidence-rows", "bootstrap"],
     ["--kind", "x=ordinal", "--drop", "y"],
+    ["--na", "y=0", "--na", "c > d=red"],
 ]
 
 
@@ -350,6 +351,57 @@ def test_the_warnings_say_what_is_shaky(result, told):
     assert any("Fewer than 75%" in words for words in told["warnings"]) == bool(shaky)
     plain = discover(table(40)[["x", "y"]], workers=1)
     assert any("--confidence 100" in words for words in facts(plain)["warnings"])
+
+
+@pytest.mark.parametrize("numbers", [[1.7e308, -1.7e308], [1.7e9, 1.7e9 + 60]])
+def test_odd_ranges_can_be_shown(numbers):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"wide": rng.choice(numbers, 60), "y": rng.normal(size=60)})
+    frame["wide"] = frame["wide"] * np.where(rng.random(60) < 0.5, 1.0, 0.999)
+    data = Dataset.from_frame(frame, kinds={"wide": "continuous"})
+    for drawn in (node_picture(data, "wide"), edge_picture(data, "wide", "y", None)):
+        ticks = re.findall(r'class="tick"[^>]*>([^<]*)<', drawn)
+        assert ticks
+        assert not re.search(r"nan|inf", drawn)
+    labels = [words for _, words in _round_numbers(1.7e9, 1.7e9 + 5e6)]
+    assert len(set(labels)) == len(labels) > 2
+
+
+def test_directions_from_knowledge_are_not_said_to_come_from_the_data():
+    frame = table(80)[["x", "y"]]
+    told = facts(discover(frame, workers=1, knowledge={"tiers": [["x"], ["y"]]}))
+    [edge] = told["edges"]
+    assert edge["kind"] == "arrow"
+    assert any("follows from what was known beforehand" in sentence for sentence in edge["why"])
+    assert not any("explains the data as well" in sentence for sentence in edge["why"])
+
+
+def test_repetitions_that_were_not_done_are_told():
+    frame = table(60)[["x", "y"]]
+    whole = discover(frame, score="bic", workers=1)
+    asked = iter(range(10_000))
+    stop = lambda: next(asked) > whole.scores_computed + 3  # noqa: E731
+    found = discover(frame, score="bic", workers=1, confidence=50, stop=stop)
+    told = facts(found)
+    assert any(f"{found.confidence.replicates} of the 50 repetitions" in words for words in told["warnings"])
+    assert "confidence=50" in told["python"]
+    early = discover(frame, score="bic", workers=1, confidence=50, stop=lambda: True)
+    assert early.confidence is None
+    assert any("0 of the 50 repetitions" in words for words in facts(early)["warnings"])
+    assert facts(early)["finished"] is False
+
+
+def test_what_a_nat_means_depends_on_the_score():
+    told = facts(discover(table(60)[["x", "y"]], score="bic", workers=1))
+    assert "approximate logarithms of Bayes factors" in told["nats"]
+
+
+def test_an_edge_without_evidence_is_not_the_strongest():
+    frame = table(90, seed=2)[["x", "y", "p"]]
+    found = discover(frame, search="pc", test="fisher-z", workers=1, knowledge={"required": [["p", "y"]]})
+    last = facts(found)["edges"][-1]
+    assert last["figure"] is None
+    assert any("required beforehand" in sentence for sentence in last["why"])
 
 
 def test_a_notebook_shows_the_graph(result):

@@ -176,7 +176,12 @@ def discover(
         fits=found.fits,
         edge_list=found.edges,
         trace=found.trace,
-        settings={**plan.settings(seed, workers, executor), **found.settings, "table": table.options.as_json()},
+        settings={
+            **plan.settings(seed, workers, executor),
+            **found.settings,
+            "table": table.options.as_json(),
+            "confidence": None if repeat is None else {"repetitions": repeat.count, "rows": repeat.how},
+        },
         data=table,
         seconds=time.perf_counter() - started,
         scores_computed=found.computed,

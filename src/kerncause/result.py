@@ -178,7 +178,13 @@ class Result:
 
     def strongest_first(self) -> list[Edge]:
         """Return the edges in the order of their evidence."""
-        return sorted(self.edge_list, key=lambda edge: -self.way.strength(self._figure(edge)))
+        return sorted(
+            self.edge_list, key=lambda edge: (not self._has_figure(edge), -self.way.strength(self._figure(edge)))
+        )
+
+    def _has_figure(self, edge: Edge) -> bool:
+        """Tell whether there is evidence to rank an edge by; a required one may have none."""
+        return getattr(edge, self.way.figures[0]) is not None
 
     def _figure(self, edge: Edge) -> float:
         """Return the figure that edges are ranked by."""

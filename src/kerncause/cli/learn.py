@@ -192,11 +192,10 @@ def discover(
                 **asked,
                 **options,
             )
-            if out is not None and watch is not None:
-                watch(Status("explaining", 0, len(result.edge_list), result.scores_computed, result.seconds))
-                _ = result.explanations  # computed once, and kept
-        if out is not None:
-            result.save(out, report=not no_report)
+            if out is not None:
+                if watch is not None:
+                    watch(Status("explaining", 0, len(result.edge_list), result.scores_computed, result.seconds))
+                result.save(out, report=not no_report)
         screen.result(result, out, has_report=not no_report)
         if interrupted():
             raise typer.Exit(INTERRUPTED)

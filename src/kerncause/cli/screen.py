@@ -139,8 +139,13 @@ class Screen:
             style="bold",
         )
         if not result.finished:
-            more = "the same command goes on from here" if out else "with --out, the same command would go on from here"
+            more = "the same command goes on from here" if out else "with --out or --cache the same command goes on"
             self._out.print(Text.assemble(("note: ", "yellow"), f"stopped before the end; {more}"))
+        asked = (result.settings.get("confidence") or {}).get("repetitions", 0)
+        done = 0 if result.confidence is None else result.confidence.replicates
+        if done < asked:
+            words = f"stopped after {done:,} of {asked:,} repetitions; add --resume to the same command for the others"
+            self._out.print(Text.assemble(("note: ", "yellow"), words))
         if result.edge_list:
             self._out.print(_edge_table(result))
         if directed < len(result.edge_list):

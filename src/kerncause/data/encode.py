@@ -92,7 +92,7 @@ def _inferred_numbers(name: str, column: "pd.Series[Any]", numbers: Floats) -> E
     if len(values) == np.sum(~np.isnan(numbers)) and values[-1] - values[0] == len(values) - 1:
         raise DataError(
             f"column {quoted(name)} looks like an identifier (whole numbers {values[0]:.0f} to {values[-1]:.0f}, "
-            f"each once): drop it, or keep it by giving its kind as continuous"
+            f"each once): drop it (--drop), or keep it by giving its kind as continuous (--kind)"
         )
     return Encoded(numbers, Kind.CONTINUOUS, None, f"whole numbers, {counted(len(values), 'value')}")
 

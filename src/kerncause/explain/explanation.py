@@ -83,13 +83,18 @@ class Explanation:
         a, b = printable(self.source), printable(self.target)
         said = [
             f"{a} → {b} gains {self.gain:.1f} nats: that much the score of {b} would lose without {a}."
+            if self.is_edge and self.gain >= 0
+            else f"{a} → {b} costs {-self.gain:.1f} nats: without {a}, the score of {b} would be higher. The edge was "
+            "kept because it gained when it was added, or gains the other way round."
             if self.is_edge
             else f"There is no edge {a} → {b}: as one more parent of {b}, {a} would change its score by "
             f"{self.gain:+.1f} nats."
         ]
         if self.reversed_gain is not None:
             verb = "lose" if self.reversed_gain < 0 else "gain"
-            said.append(f"Turned round, {b} → {a}, the graph would {verb} {abs(self.reversed_gain):.1f} nats.")
+            said.append(
+                f"Turned round by itself, {b} → {a}, the graph would {verb} {abs(self.reversed_gain):.1f} nats."
+            )
         elif self.cycle:
             what = "It cannot be turned round by itself" if self.is_edge else "It would close a circle"
             said.append(f"{what}: {' → '.join(map(printable, self.cycle))} is there.")

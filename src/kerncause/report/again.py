@@ -36,10 +36,12 @@ def command(result: Result) -> str | None:
         words = [*_table_words(result), *_plan_words(result), *_knowledge_words(result.settings)]
     except UnsayableError:
         return None
-    if result.confidence is not None:
-        words += ["--confidence", str(result.confidence.replicates)]
-        words += [] if result.confidence.how == "half" else ["--confidence-rows", result.confidence.how]
-    return shlex.join(["kerncause", "discover", result.data.origin.path, *words])
+    for name, value in _of_confidence(result).items():
+        words += [f"--{name.replace('_', '-')}", str(value)]
+    path = result.data.origin.path
+    return shlex.join(
+        ["kerncause", "discover", f"./{path}" if path.startswith("-") else path, *words, "--out", "result"]
+    )
 
 
 def python(result: Result) -> str:
@@ -59,14 +61,19 @@ def python(result: Result) -> str:
         asked["method_options"] = dict(settings["method_options"])
     if settings.get("knowledge"):
         asked["knowledge"] = settings["knowledge"]
-    if result.confidence is not None:
-        asked["confidence"] = result.confidence.replicates
-        asked |= {} if result.confidence.how == "half" else {"confidence_rows": result.confidence.how}
+    asked |= _of_confidence(result)
     read = _table_options(result)
     if origin is not None and (origin.separator not in (None, ",") or origin.decimal != "."):
         marks = {"separator": origin.separator, "decimal": origin.decimal}
         table, read = f"kerncause.read_table({_call([table], {**marks, **read})})", {}
     return f"kerncause.discover({_call([table], {**read, **asked})})"
+
+
+def _of_confidence(result: Result) -> dict[str, Any]:
+    """Return how many repetitions were asked for, done or not, and of what if not of halves."""
+    asked = result.settings.get("confidence") or {}
+    rows = {} if asked.get("rows", "half") == "half" else {"confidence_rows": asked["rows"]}
+    return {"confidence": asked["repetitions"], **rows} if asked else {}
 
 
 def _call(first: list[str], named: Mapping[str, Any]) -> str:
@@ -95,13 +102,14 @@ def _table_words(result: Result) -> Iterator[str]:
         yield from ("--drop", name)
     if "missing" in options:
         yield from ("--missing", options["missing"])
-    yield from _missing_marks(options.get("na_values", {}))
+    columns = {column for variable in result.data.variables for column in variable.columns}
+    yield from _missing_marks(options.get("na_values", {}), columns | set(options.get("drop", ())))
 
 
-def _missing_marks(marks: Any) -> Iterator[str]:
+def _missing_marks(marks: Any, columns: set[str]) -> Iterator[str]:
     if not isinstance(marks, Mapping):
         marks = {None: marks}
-    everywhere = set.intersection(*map(set, marks.values())) if len(marks) > 1 else set[str]()
+    everywhere = set.intersection(*map(set, marks.values())) if columns <= marks.keys() else set[str]()
     for mark in sorted(everywhere):
         yield from ("--na", mark)
     for name, texts in marks.items():
@@ -182,5 +190,5 @@ def _knowledge_words(settings: Mapping[str, Any]) -> Iterator[str]:
 def _listed(names: Any, separator: str = ",") -> str:
     """Return names as the command line reads a list of them."""
     line = io.StringIO()
-    csv.writer(line, delimiter=separator, lineterminator="").writerow(names)
-    return line.getvalue()
+    csv.writer(line, delimiter=separator, lineterminator="\r\n").writerow(names)  # so that line breaks are quoted
+    return line.getvalue()[:-2]

@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from kerncause.confidence import THRESHOLD
 from kerncause.explain import Explanation
 from kerncause.graphs import DAG, PDAG
+from kerncause.knowledge import Knowledge
 from kerncause.metrics import compare
 from kerncause.report.again import command, python
 from kerncause.report.pictures import edge_picture, node_picture
@@ -22,7 +24,7 @@ from kerncause.search import Join, Step
 from kerncause.text import counted, listed, printable
 from kerncause.version import __version__
 
-UNSURE = 0.75
+UNSURE = THRESHOLD
 MARKED = {
     "right": "right",
     "open": "found without its direction",
@@ -36,6 +38,10 @@ NATS = (
     "A nat is a unit of log-likelihood. Here it comes from a composite likelihood, as many correlated outputs as rows, "
     "divided by the rows: it ranks parents of one variable on one table, it is not a Bayes factor, and it grows with "
     "the number of rows."
+)
+LIKELIHOOD = (
+    "A nat is a unit of log-likelihood. Differences of this score approximate logarithms of Bayes factors under its "
+    "model, and grow with the number of rows."
 )
 ASSUMED = (
     "The arrows are causes only if no variable that matters is missing from the table, nothing feeds back, and the "
@@ -54,12 +60,14 @@ def facts(result: Result, truth: PDAG | None = None) -> dict[str, Any]:
         "figures": [name for name in result.way.figures if name in ("gain", "p_value", "weight")],
         "lines": result.way.lines,
         "replicates": None if result.confidence is None else result.confidence.replicates,
+        "repeats": _repeats(result),
+        "finished": result.finished,
         "unsure": UNSURE,
         "nodes": [_node(result, name, ids, why) for name in result.graph.nodes],
         "edges": [_edge(result, k, edge, ids, why) for k, edge in enumerate(result.strongest_first())],
         "truth": None if truth is None else _truth(result, truth, ids),
         "steps": [_step(step, ids) for step in result.trace],
-        "nats": NATS if result.by == "score" else "",
+        "nats": _nats(result),
         "assumed": ASSUMED,
         "warnings": _warnings(result),
         "settings": _settings(result),
@@ -68,6 +76,19 @@ def facts(result: Result, truth: PDAG | None = None) -> dict[str, Any]:
         "hash": result.data.hash,
         "versions": _versions(),
     }
+
+
+def _nats(result: Result) -> str:
+    """Return what a nat means here: of a likelihood of the table, or of a composite one."""
+    if result.by != "score":
+        return ""
+    return LIKELIHOOD if result.settings["score"] in ("bic", "bdeu") else NATS
+
+
+def _repeats(result: Result) -> str:
+    """Return what was drawn for each repetition, in words."""
+    is_half = result.confidence is None or result.confidence.how == "half"
+    return "halves" if is_half else "bootstrap samples"
 
 
 def _title(result: Result) -> str:
@@ -101,7 +122,7 @@ def _node(
     variable = result.data.variable(name)
     shares = [e.explained for (_, target), e in why.items() if target == name and e.explained is not None]
     fit = result.fits.get(name)
-    notes = [] if fit is None else _fit_notes(result, name)
+    notes = [] if fit is None else [*_fit_notes(result, name), *_bound_notes(result, name)]
     return {
         "id": ids[name],
         "name": _shown(name),
@@ -131,9 +152,12 @@ def _fit_notes(result: Result, name: str) -> list[str]:
         said.append(f"The optimiser did not converge for {shown}.")
     if not fit.certified:
         said.append(f"The score of {shown} is known only to within {fit.error_bound:.2g} nats.")
-    if fit.at_bounds:
-        said.append(f"Of the model of {shown}, these parameters ended at a bound: {listed(fit.at_bounds)}.")
     return said
+
+
+def _bound_notes(result: Result, name: str) -> list[str]:
+    bounds, shown = result.fits[name].at_bounds, printable(name, LONGEST_LABEL)
+    return [f"Of the model of {shown}, these parameters ended at a bound: {listed(bounds)}."] if bounds else []
 
 
 def _edge(
@@ -184,11 +208,13 @@ def _sentences(result: Result, edge: Edge, told: Explanation | None) -> list[str
         )
     if edge.weight is not None:
         said.append(f"The method gave {a} → {b} the weight {edge.weight:.3g}.")
-    said.append(_direction(edge, a, b))
+    if result.by == "test" and edge.p_value is None:
+        said.append("This edge was required beforehand; it was not tested.")
+    said.append(_direction(result, edge, a, b))
     if result.confidence is not None:
         sure = result.confidence
         joined, pointed = sure.joined(edge.source, edge.target), sure.points(edge.source, edge.target)
-        rows = "halves of the rows" if sure.how == "half" else "bootstrap samples"
+        rows = "halves of the rows" if sure.how == "half" else _repeats(result)
         said.append(
             f"Of {sure.replicates} {rows}, {joined:.0%} join the two; of these, {pointed:.0%} have {a} → {b} in their "
             "best graph."
@@ -196,13 +222,22 @@ def _sentences(result: Result, edge: Edge, told: Explanation | None) -> list[str
     return said
 
 
-def _direction(edge: Edge, a: str, b: str) -> str:
-    if edge.directed:
+def _direction(result: Result, edge: Edge, a: str, b: str) -> str:
+    known = Knowledge.of(result.settings.get("knowledge") or None)
+    if edge.directed and not known:
         return f"Every graph that explains the data as well has {a} → {b} this way round."
+    if edge.directed:
+        is_said = (edge.source, edge.target) in known.required or known.refuses(edge.target, edge.source)
+        if is_said or edge.source not in result.dag.to_cpdag().parents(edge.target):
+            return f"That {a} → {b} has this direction follows from what was known beforehand."
+        return f"Every graph that explains the data as well, and obeys what was known, has {a} → {b} this way round."
     open_ = f"The independences in the data leave the direction between {a} and {b} open."
     if edge.preference is None:
         return open_
-    prefers = f" The score prefers {a} → {b} by {edge.preference:.1f} nats"
+    prefers = (
+        f" The score prefers {a} → {b}: the best graph of the class with it scores {edge.preference:.1f} nats above "
+        f"the best with {b} → {a}, in which other edges may turn too"
+    )
     if edge.probability is None:
         return f"{open_}{prefers}; how often such preferences are right was not measured for it."
     if edge.leans:
@@ -288,23 +323,35 @@ def _warnings(result: Result) -> list[str]:
         said.insert(
             0, "The search was stopped before its end: this is the best graph it had, and edges may be missing."
         )
-    said += [note for name in result.fits for note in _fit_notes(result, name) if "at a bound" not in note]
+    said += [note for name in result.fits for note in _fit_notes(result, name)]
+    losing = [f"{e.source} – {e.target}" for e in result.edge_list if e.gain is not None and e.gain < 0]
+    if losing:
+        said.append(
+            f"{listed(losing)}: in the best graph these edges cost a little. They gained when they were added, or gain "
+            "the other way round; do not build on them."
+        )
     bounded = [name for name, fit in result.fits.items() if fit.at_bounds]
     if bounded:
         said.append(
             f"Parameters of the models of {listed(bounded)} ended at a bound: usual where a parent has no effect or a "
             "variable has no noise."
         )
-    sure = result.confidence
-    if sure is None:
+    sure, asked = result.confidence, result.settings.get("confidence") or {}
+    if asked and (sure is None or sure.replicates < asked["repetitions"]):
+        done = 0 if sure is None else sure.replicates
+        said.append(
+            f"{done:,} of the {asked['repetitions']:,} repetitions that were asked for were done before the run was "
+            "stopped: the same command with --resume does the others."
+        )
+    if sure is None and not asked:
         said.append(
             "How stable the edges are was not asked for: --confidence 100 learns them again on halves of the rows."
         )
-    else:
+    if sure is not None:
         shaky = [e for e in result.edge_list if sure.joined(e.source, e.target) < UNSURE]
         if shaky:
             names = listed([f"{e.source} – {e.target}" for e in shaky])
-            said.append(f"Fewer than {UNSURE:.0%} of the halves have {names}.")
+            said.append(f"Fewer than {UNSURE:.0%} of the {_repeats(result)} have {names}.")
     return said
 
 

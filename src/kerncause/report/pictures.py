@@ -30,6 +30,7 @@ MOST_PANELS = 4
 BINS = 24
 TICKS = 5
 LONGEST_WORD = 12
+TOO_WIDE = "The values lie too far apart to be drawn."
 LONGEST_TITLE = 40
 
 
@@ -99,11 +100,19 @@ def _first_component(columns: Floats) -> Floats:
     return projected
 
 
+def _can_be_drawn(side: Side) -> bool:
+    """Tell whether the range of a variable, with some room, is a number that a computer has."""
+    low, high = float(side.numbers.min()), float(side.numbers.max())
+    return math.isfinite(1.1 * high - 1.1 * low)
+
+
 def edge_picture(data: Dataset, source: str, target: str, curve: Curve | None) -> str:
     """Draw how the effect lies against the cause."""
     rows = data.complete_for({source, target}).repeated().thinned(2000)
     cause, effect = Side.of(rows, source), Side.of(rows, target)
     label = f"{cause.title} and {effect.title}"
+    if not (_can_be_drawn(cause) and _can_be_drawn(effect)):
+        return _svg(label, _text(WIDTH / 2, HEIGHT / 2, TOO_WIDE, "middle"))
     if cause.levels is None and effect.levels is None:
         body = _scatter(cause, effect, curve)
     elif cause.levels is not None and effect.levels is not None:
@@ -120,6 +129,8 @@ def node_picture(data: Dataset, name: str) -> str:
     if variable.kind is Kind.VECTOR:
         return _vector(rows, variable)
     side = Side.of(rows, name)
+    if not _can_be_drawn(side):
+        return _svg(side.title, _text(WIDTH / 2, HEIGHT / 2, TOO_WIDE, "middle"))
     frame = Frame.of((LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM))
     return _svg(side.title, _histogram(side, frame) if side.levels is None else _bars(side))
 
@@ -158,13 +169,14 @@ class Frame:
     def x_ticks(self) -> str:
         """Draw round numbers along the bottom."""
         return "".join(
-            _text(self.x(v), self.bottom + 14, f"{v:.6g}", "middle") for v in _round_numbers(self.low[0], self.high[0])
+            _text(self.x(v), self.bottom + 14, words, "middle")
+            for v, words in _round_numbers(self.low[0], self.high[0])
         )
 
     def y_ticks(self) -> str:
         """Draw round numbers along the left."""
         return "".join(
-            _text(self.left - 5, self.y(v) + 4, f"{v:.6g}", "end") for v in _round_numbers(self.low[1], self.high[1])
+            _text(self.left - 5, self.y(v) + 4, words, "end") for v, words in _round_numbers(self.low[1], self.high[1])
         )
 
     def titles(self, x: str, y: str) -> str:
@@ -184,12 +196,15 @@ def _range(values: Floats | None) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _round_numbers(low: float, high: float) -> list[float]:
-    """Return about `TICKS` numbers with few digits between two."""
+def _round_numbers(low: float, high: float) -> list[tuple[float, str]]:
+    """Return about `TICKS` numbers with few digits between two, and how they are written: no two alike."""
     step = 10.0 ** np.floor(np.log10((high - low) / TICKS))
     step *= next(m for m in (1, 2, 5, 10) if (high - low) / (step * m) <= TICKS)
     first = int(np.ceil(low / step))
-    return [k * step + 0.0 for k in range(first, int(np.floor(high / step)) + 1)]
+    found = [k * step + 0.0 for k in range(first, int(np.floor(high / step)) + 1)]
+    largest = max(map(abs, found), default=0.0)
+    digits = 1 if largest == 0.0 else max(1, int(np.floor(np.log10(largest)) - np.floor(np.log10(step))) + 1)
+    return [(v, f"{v:.{max(digits, 6 if largest < 1e6 else 1)}g}") for v in found]
 
 
 def _svg(label: str, body: str) -> str:

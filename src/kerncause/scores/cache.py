@@ -33,7 +33,7 @@ APPLICATION = 0x4B435343
 LAYOUT = 1
 SECONDS_TO_WAIT = 60.0
 TABLES = (
-    "CREATE TABLE subjects (id INTEGER PRIMARY KEY, said TEXT NOT NULL UNIQUE, used TEXT NOT NULL)",
+    "CREATE TABLE subjects (id INTEGER PRIMARY KEY AUTOINCREMENT, said TEXT NOT NULL UNIQUE, used TEXT NOT NULL)",
     "CREATE TABLE fits (subject INTEGER NOT NULL, target TEXT NOT NULL, parents TEXT NOT NULL, scope TEXT NOT NULL, "
     "settled INTEGER NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL, "
     "PRIMARY KEY (subject, target, parents, scope, settled)) WITHOUT ROWID",
@@ -129,11 +129,12 @@ class ScoreCache:
         before = "" if older is None else (datetime.now(UTC) - older).isoformat()
         found = self.rows("SELECT id, said, used FROM subjects")
         gone = [i for i, said, used in found if used < before or json.loads(said)["version"] != SCORE_VERSION]
-        removed = 0
         with _sentences(self.path):
             for subject in gone:
-                removed += self._connection.execute("DELETE FROM fits WHERE subject = ?", (subject,)).rowcount
                 self._connection.execute("DELETE FROM subjects WHERE id = ?", (subject,))
+            # Also what a run that still goes on has added to a subject that went before. No number is given twice.
+            orphans = "DELETE FROM fits WHERE subject NOT IN (SELECT id FROM subjects)"
+            removed = self._connection.execute(orphans).rowcount
             self._connection.execute("VACUUM")
         return removed
 

@@ -24,6 +24,7 @@ Optionally, turning: while some turn gains, take the best, and begin again with 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from kerncause.errors import OptionError
 from kerncause.graphs import Adjacency, bits, completed
@@ -111,6 +112,12 @@ class _Run:
         self._watch = watch
         self._visited = {self.graph}
 
+    @cached_property
+    def _beginning(self) -> float:
+        """What is required is worth, which is there before the first step."""
+        required = self._comparisons([Change(node, 0, mask) for node, mask in enumerate(self._limits.required) if mask])
+        return sum(map(self.ledger.gain, required))
+
     def climb(self, phase: str, operators: Enumerate, only_new: bool = False) -> int:
         """Take the best operator while it gains; return how many were taken."""
         taken = 0
@@ -182,7 +189,7 @@ class _Run:
             gain=gain,
             edges=self.graph.edge_count(),
             scores=self.ledger.computed,
-            total=gain + sum(step.gain for step in self.trace),
+            total=self._beginning + gain + sum(step.gain for step in self.trace),
             changes=changes(name, noted, self.graph),
         )
 

@@ -134,7 +134,7 @@ class _Run:
         self._separations: Separations = {}
         self._alpha, self._batch, self._watch = alpha, batch, watch
         self._tests = 0
-        self._noted = Adjacency.of(len(variables))
+        self._noted = self._arrows = Adjacency.of(len(variables))
         self._largest: dict[Pair, float] = {}
 
     def part(self, level: int) -> bool:
@@ -184,6 +184,7 @@ class _Run:
         """Return the completed graph that the colliders lead to, with the directions that knowledge adds."""
         self._tell("orientation")
         known = self._known_arrows()
+        self._arrows = self._graph
         judged = judged_colliders(self._graph, self._separations)
         graph = completed(extension(self._graph, compatible(judged, known), self._separations, known))
         there = {(a, b, c) for a, b, c in v_structures(graph)}
@@ -208,15 +209,17 @@ class _Run:
             if not circle:
                 return arrows
             p_value, i, j = max((self._largest.get((min(arc), max(arc)), 0.0), *arc) for arc in circle)
-            self._graph = self._graph.changed(remove=[(i, j), (j, i)])
+            self._graph = self._arrows = self._graph.changed(remove=[(i, j), (j, i)])
             self._note("orientation", "remove", i, j, [], p_value)
 
     def _note_collider(self, operator: str, collider: Collider) -> None:
+        if operator != "drop":
+            self._arrows = self._arrows.changed(remove=[arc[::-1] for arc in collider.arcs])
         self._note("orientation", operator, collider.a, collider.middle, [collider.c], collider.weight)
 
     def _note(self, phase: str, operator: str, source: int, target: int, given: list[int], p_value: float) -> None:
         name = self.variables
-        noted, self._noted = self._noted, self._graph
+        noted, self._noted = self._noted, self._graph if phase == "skeleton" else self._arrows
         self.trace.append(
             Step(
                 number=len(self.trace) + 1,
@@ -228,7 +231,7 @@ class _Run:
                 gain=p_value,
                 edges=self._graph.edge_count(),
                 scores=self._tests,
-                changes=changes(name, noted, self._graph),
+                changes=changes(name, noted, self._noted),
             )
         )
 

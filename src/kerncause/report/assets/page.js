@@ -43,6 +43,8 @@
 
   const percent = (share) => `${Math.round(100 * share)} %`;
   const number = (value) => (Math.abs(value) >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toPrecision(3));
+  // A search by tests begins with all pairs joined, which its steps do not tell.
+  const FIRST_STEP = facts.steps.length && facts.steps[0].total === null ? 1 : 0;
   const isUncertain = (edge) => hasConfidence && edge.joined < facts.unsure;
   const sign = (edge) => (edge.kind === "arrow" ? "→" : edge.kind === "leaning" ? "⇢" : "—");
   const spoken = { arrow: "directed", leaning: "direction open, one preferred", line: "direction open" };
@@ -323,10 +325,10 @@
         stroke({ colour: "good", line: "solid", head: true }, "right ✓"), stroke({ colour: "line", line: "solid", head: true }, "found without its direction ?"),
         stroke({ colour: "lean", line: "dashed", head: true }, "turned round ↺"), stroke({ colour: "bad", line: "dotted", head: true }, "missing ○"), stroke({ colour: "ink", line: "dashed", head: true }, "extra ✕"));
     } else {
-      if (has("arrow")) items.push(stroke({ colour: "arrow", line: "solid", head: true }, "the data decide the direction"));
+      if (has("arrow")) items.push(stroke({ colour: "arrow", line: "solid", head: true }, "the direction is decided"));
       if (has("leaning") || (state.view === "dag" && has("line"))) items.push(stroke({ colour: "lean", line: "dashed", head: true, hollow: true }, state.view === "dag" ? "direction that scores best" : "open; this direction is preferred"));
       if (state.view === "class" && has("line")) items.push(stroke({ colour: "line", line: "solid" }, "can go either way"));
-      if (facts.edges.some(isUncertain)) items.push(stroke({ colour: "line", line: "dotted", head: true }, `in fewer than ${percent(facts.unsure)} of the halves`));
+      if (facts.edges.some(isUncertain)) items.push(stroke({ colour: "line", line: "dotted", head: true }, `in fewer than ${percent(facts.unsure)} of the ${facts.repeats}`));
       if (figure) items.push(make("span", {}, figure === "gain" ? "Numbers: gain in nats" : `Numbers: ${figureWord}`));
     }
     $("legend").replaceChildren(...items);
@@ -339,7 +341,7 @@
   const row = (word, value) => (value === null || value === undefined || value === "" ? [] : [make("dt", {}, word), make("dd", {}, value)]);
 
   function edgeList() {
-    const head = ["edge", figureWord, ...(hasConfidence ? ["halves"] : [])].filter(Boolean);
+    const head = ["edge", figureWord, ...(hasConfidence ? ["repeated"] : [])].filter(Boolean);
     const shown = facts.edges.filter(isShown);
     const body = shown.map((edge) =>
       make("tr", { "data-edge": edge.id },
@@ -349,7 +351,7 @@
     const rest = facts.edges.length - shown.length;
     return [
       make("h2", {}, "Edges, strongest first"),
-      make("p.soft", {}, facts.edges.length ? "→ directed, ⇢ open with a preferred direction, — open. Choose one to see why it is there." : "The search joined nothing: no variable helps to explain another."),
+      make("p.soft", {}, facts.edges.length ? "→ directed, ⇢ open with a preferred direction, — open. Choose one to see why it is there." : facts.finished ? "The search joined nothing: no variable helps to explain another." : "The search was stopped before it joined anything."),
       make("table", {}, make("thead", {}, make("tr", {}, ...head.map((word, k) => make(k ? "th.number" : "th", { scope: "col" }, word)))), make("tbody", {}, ...body)),
       rest ? make("p.soft", {}, `${rest} weaker ${rest === 1 ? "edge is" : "edges are"} filtered out.`) : null,
     ];
@@ -371,7 +373,7 @@
         ...row("bandwidth", edge.bandwidth === null ? null : `${number(edge.bandwidth)} standard deviations`),
         ...row("preference", edge.preference === null ? null : `${number(edge.preference)} nats`),
         ...row("probability of this direction", edge.probability === null ? null : percent(edge.probability)),
-        ...row("halves that have it", edge.joined === null ? null : percent(edge.joined))),
+        ...row(`${facts.repeats} that have it`, edge.joined === null ? null : percent(edge.joined))),
     ];
   }
 
@@ -434,7 +436,7 @@
     const output = make("output", {});
     const say = (k) => {
       const kept = facts.edges.filter(isShown).length;
-      const what = state.by === "joined" ? `in at least ${percent(values[k])} of the halves` : figure === "gain" ? `gain of at least ${number(values[k])} nats` : figure === "p_value" ? `p-value of at most ${number(-values[k])}` : `weight of at least ${number(values[k])}`;
+      const what = state.by === "joined" ? `in at least ${percent(values[k])} of the ${facts.repeats}` : figure === "gain" ? `gain of at least ${number(values[k])} nats` : figure === "p_value" ? `p-value of at most ${number(-values[k])}` : `weight of at least ${number(values[k])}`;
       output.textContent = k ? `${what}: ${kept} of ${facts.edges.length} edges` : `all ${facts.edges.length} edges`;
     };
     const slider = make("input", { type: "range", min: 0, max: values.length - 1, value: 0, step: 1, id: "least", "aria-label": "Show only edges from here up",
@@ -454,7 +456,7 @@
 
   function play() {
     if (state.playing) { clearInterval(state.playing); state.playing = null; drawReplay(); return; }
-    state.step = state.step === null ? 0 : state.step;
+    state.step = state.step === null ? FIRST_STEP : state.step;
     const pause = Math.max(120, Math.min(900, 12000 / facts.steps.length));
     state.playing = setInterval(() => {
       go((state.step ?? facts.steps.length) + 1);
@@ -471,7 +473,7 @@
     if (!$("step")) {
       $("replay").replaceChildren(
         button("Replay", play, "button", { id: "play" }),
-        make("input", { type: "range", id: "step", min: 0, max: count + 1, value: at, "aria-label": "Step of the search", oninput: (event) => go(Number(event.target.value)) }),
+        make("input", { type: "range", id: "step", min: FIRST_STEP, max: count + 1, value: at, "aria-label": "Step of the search", oninput: (event) => go(Number(event.target.value)) }),
         make("span.words", { id: "step-words", role: "status" }));
     }
     $("step").value = at;
@@ -491,13 +493,14 @@
 
   function drawSearch() {
     const holder = $("search");
-    if (!facts.steps.length) { holder.append(make("p.soft", {}, "This search tells no steps.")); return; }
+    if (!facts.steps.length) { holder.append(make("p.soft", {}, facts.finished ? "This search tells no steps." : "The search was stopped before its first step.")); return; }
     const byScore = facts.steps[0].total !== null;
-    let joined = new Set();
-    const values = [0, ...facts.steps.map((step) => {
+    const joined = new Set();
+    const after = facts.steps.map((step) => {
       for (const [a, mark, b] of step.changes) mark ? joined.add(pairOf(a, b)) : joined.delete(pairOf(a, b));
       return byScore ? step.total : joined.size;
-    })];
+    });
+    const values = [byScore ? 0 : after[0], ...after];
     const [low, high] = [Math.min(...values), Math.max(...values, 1e-9)];
     const y = (value) => CHART.height - CHART.bottom - ((value - low) / (high - low || 1)) * (CHART.height - CHART.top - CHART.bottom);
     const svg = shape("svg", { class: "chart", viewBox: `0 0 ${CHART.width} ${CHART.height}`, preserveAspectRatio: "none", role: "img", "aria-label": byScore ? "The score against the steps of the search" : "The edges against the steps of the search" });
@@ -510,12 +513,13 @@
       const box = svg.getBoundingClientRect();
       const share = ((event.clientX - box.left) / box.width) * CHART.width;
       const along = (share - CHART.left) / (CHART.width - CHART.left - CHART.right);
-      go(Math.round(Math.min(Math.max(along, 0), 1) * facts.steps.length));
+      go(Math.max(FIRST_STEP, Math.round(Math.min(Math.max(along, 0), 1) * facts.steps.length)));
     });
     svg.append(hit);
     const last = facts.steps[facts.steps.length - 1];
     holder.append(
-      make("p.soft", {}, byScore ? `The score above that of no edges, from ${number(low)} to ${number(high)} nats, over ${facts.steps.length} steps; ${last.scores} local scores. Click to see the graph at a step.` : `Edges left, from ${high} to ${values[values.length - 1]}, over ${facts.steps.length} steps; ${last.scores} tests. Click to see the graph at a step.`),
+      make("p.soft", {}, byScore ? `The score above that of no edges, from ${number(low)} to ${number(high)} nats, over ${facts.steps.length} steps; ${last.scores} local scores.` : `Edges left, from ${high} to ${values[values.length - 1]}, over ${facts.steps.length} steps; ${last.scores} tests.`),
+      make("p.soft.click", {}, "Click into the curve to see the graph at a step."),
       svg);
   }
 
@@ -533,7 +537,7 @@
     if (facts.command) parts.push(make("h3", {}, "On the command line"), make("pre", { id: "command" }, facts.command));
     parts.push(make("h3", {}, "In Python"), make("pre", { id: "python" }, `import kerncause\n\nresult = ${facts.python}`));
     parts.push(make("h3", {}, "Settings"), make("div.scroll", {}, make("table", {}, make("tbody", {}, ...facts.settings.map(([name, value]) => make("tr", {}, make("td", {}, name), make("td", {}, value)))))));
-    parts.push(make("p.soft", {}, `SHA-256 of the table: ${facts.hash}`));
+    parts.push(make("p.soft", {}, `SHA-256 of the table as it was read: ${facts.hash}`));
     $("again").append(...parts);
   }
 
@@ -544,7 +548,7 @@
       const first = facts.edges[0];
       add("Strongest edge", first, valueOf(first));
       const unsure = [...facts.edges].sort((a, b) => (hasConfidence && a.joined - b.joined) || (a.strength ?? 0) - (b.strength ?? 0))[0];
-      add("Least certain edge", unsure, hasConfidence ? `in ${percent(unsure.joined)} of the halves` : valueOf(unsure));
+      add("Least certain edge", unsure, hasConfidence ? `in ${percent(unsure.joined)} of the ${facts.repeats}` : valueOf(unsure));
     }
     for (let k = 0; k < found.length; k += 2) {
       const [word, name, note] = found[k + 1];
