@@ -10,9 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+import typer
 
 import kerncause
+from kerncause.cli import app
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -184,3 +187,29 @@ def test_no_page_loads_anything_from_another_host():
     for path in (*DOCS.glob("*.md"), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"):
         text = path.read_text()
         assert not re.search(r"!\[[^]]*\]\(https?://|<(script|img|link|iframe)\b|```mermaid", text), path.name
+
+
+def commands():
+    """Every command that a page shows, with the page."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for page in pages:
+        for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.S):
+            whole = block.replace("\\\n", " ")
+            for line in re.findall(r"^\$ (?:\S*/)?kerncause (.*)$", whole, re.M):
+                yield page.name, line
+
+
+COMMANDS = list(commands())
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=[f"{page}-{line[:40]}" for page, line in COMMANDS])
+def test_commands_that_pages_show_can_be_given(page, line):
+    """Most would run for long; here they are read as the shell would, down to every option."""
+    command, words = typer.main.get_command(app), shlex.split(line, comments=True)
+    while isinstance(command, click.Group):
+        command = command.commands[words.pop(0)]
+    command.make_context("kerncause", words)
+
+
+def test_pages_show_commands():
+    assert len(COMMANDS) > 40
