@@ -6,7 +6,7 @@ OUT ?= demo-result
 # Asked for by its exact version, torch installs without the gigabytes of its GPU libraries where a CPU build is at hand.
 TORCH ?= 2.13.0
 
-.PHONY: demo test test-baselines test-browser test-effects bench methods picture screenshots docs clean
+.PHONY: demo test test-long test-baselines test-browser test-effects bench methods picture screenshots docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kerncause discover examples/sachs.csv --out $(OUT)
@@ -16,6 +16,10 @@ test: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --ignore tests/baselines --ignore tests/browser --ignore tests/effects
+
+# What takes a minute or more: worked analyses, runs that are killed again and again.
+test-long: $(VENV)/.installed-dev
+	$(BIN)/pytest -n 2 -m long --ignore tests/baselines --ignore tests/browser --ignore tests/effects
 
 # What needs the libraries of others, which take a gigabyte; in an environment of its own.
 test-baselines: $(VENV)/.installed-baselines

@@ -29,6 +29,7 @@ from kerncause.scores.cache import _read, _written
 from kerncause.scores.ledger import Query
 
 runner = CliRunner()
+LONG = pytest.mark.long
 
 
 def table(n=60, seed=0):
@@ -244,17 +245,19 @@ def searching(tmp_path, search="ges", workers=1, cache="s", log="log"):
     return subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("search", ["ges", "boss"])
-def test_killed_at_any_moment_it_goes_on_and_ends_the_same(search, tmp_path):
+@pytest.mark.parametrize(
+    ("search", "times"), [("ges", 2), pytest.param("ges", 10, marks=LONG), pytest.param("boss", 10, marks=LONG)]
+)
+def test_killed_at_any_moment_it_goes_on_and_ends_the_same(search, times, tmp_path):
     table(120).to_csv(tmp_path / "t.csv", index=False)
     begun = time.perf_counter()
     unbroken = json.loads(searching(tmp_path, search, cache="whole", log="whole.log").communicate()[0])
     lasted = time.perf_counter() - begun
     chance = random.Random(search)
-    for _ in range(4):
+    for _ in range(times):
         run = searching(tmp_path, search)
         try:
-            run.wait(timeout=chance.uniform(0.3, 0.9) * lasted)
+            run.wait(timeout=chance.uniform(0.1, 0.9) * lasted)
         except subprocess.TimeoutExpired:
             run.send_signal(signal.SIGKILL)
         run.communicate()

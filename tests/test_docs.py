@@ -60,6 +60,7 @@ def test_every_worked_script_is_tested():
     assert {path.stem for path in (ROOT / "examples").glob("worked_*.py")} == set(CONCLUSIONS)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:'region' is categorical:kerncause.DataWarning")
 @pytest.mark.parametrize("name", CONCLUSIONS)
 def test_worked_scripts_conclude_what_they_say(name, clone, capsys):
@@ -80,6 +81,7 @@ def test_worked_scripts_read_as_notebooks(name):
         assert re.match(r"[A-Z].*\n(# .*\n)*[^#\n]", cell), f"a cell of {name} has no title, or no code: {cell[:60]}"
 
 
+@pytest.mark.long
 def test_the_seeds_that_the_business_example_speaks_of_were_run():
     """Seed 0 is the script's own; of the others this runs the one that does not come out as the truth."""
     script = (ROOT / "examples" / "worked_business.py").read_text()
@@ -100,6 +102,7 @@ def console_lines(page):
     return [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
 
 
+@pytest.mark.long
 def test_the_five_minutes_work(clone):
     commands = [shlex.split(line, comments=True) for line in console_lines(DOCS / "start.md")]
     ours = [words[1:] for words in commands if words[0] == "kerncause"]

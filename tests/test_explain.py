@@ -339,7 +339,9 @@ def test_sentences_say_what_was_found(why):
     assert "near-linear" in str(replace(found, bandwidth=9.0))
     turned = why("y", "colour")
     verb = "lose" if turned.reversed_gain < 0 else "gain"
-    assert f"Turned round by itself, colour → y, the graph would {verb} {abs(turned.reversed_gain):.1f} nats." in str(turned)
+    assert f"Turned round by itself, colour → y, the graph would {verb} {abs(turned.reversed_gain):.1f} nats." in str(
+        turned
+    )
 
 
 def test_names_with_control_characters_are_escaped():
