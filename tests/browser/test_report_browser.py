@@ -506,10 +506,13 @@ def test_the_replay_shows_the_edges_of_every_step(opened, made, name):
     names = names_of(page)
     page.locator("#step").focus()
     page.keyboard.press("Home")
-    assert drawn(page) == []
-    assert page.locator("#step-words").inner_text() == "before the first step"
+    begins_joined = result.by == "test"  # with all pairs joined, so the first step is the first to be shown
+    if not begins_joined:
+        assert drawn(page) == []
+        assert page.locator("#step-words").inner_text() == "before the first step"
     for number, frame in enumerate(replayed(result.trace), 1):
-        page.keyboard.press("ArrowRight")
+        if number > 1 or not begins_joined:
+            page.keyboard.press("ArrowRight")
         shown = drawn(page)
         arrows = {(names[a], names[b]) for a, b, kinds in shown if "arrow" in kinds}
         lines = {frozenset((names[a], names[b])) for a, b, kinds in shown if "line" in kinds}
@@ -566,7 +569,17 @@ def test_everything_that_was_used_is_told(opened, made):
     result = made("sachs").result
     told = page.locator("body").inner_text()
     words = shlex.split(page.locator("#command").inner_text())
-    assert words == ["kerncause", "discover", result.data.origin.path, "--score", "bdeu", "--confidence", "10"]
+    assert words == [
+        "kerncause",
+        "discover",
+        result.data.origin.path,
+        "--score",
+        "bdeu",
+        "--confidence",
+        "10",
+        "--out",
+        "result",
+    ]
     assert "score='bdeu', confidence=10" in page.locator("#python").inner_text()
     assert result.data.hash in told
     for version in facts(page)["versions"].values():
