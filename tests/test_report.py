@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import shlex
-from itertools import product
+from itertools import chain, product, repeat
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -379,9 +379,8 @@ def test_directions_from_knowledge_are_not_said_to_come_from_the_data():
 def test_repetitions_that_were_not_done_are_told():
     frame = table(60)[["x", "y"]]
     whole = discover(frame, score="bic", workers=1)
-    asked = iter(range(10_000))
-    stop = lambda: next(asked) > whole.scores_computed + 3  # noqa: E731
-    found = discover(frame, score="bic", workers=1, confidence=50, stop=stop)
+    answers = chain([False] * (whole.scores_computed + 3), repeat(True))
+    found = discover(frame, score="bic", workers=1, confidence=50, stop=lambda: next(answers))
     told = facts(found)
     assert any(f"{found.confidence.replicates} of the 50 repetitions" in words for words in told["warnings"])
     assert "confidence=50" in told["python"]

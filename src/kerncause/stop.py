@@ -16,7 +16,7 @@ class Stop:
 
     Args:
         seconds: after how long; None: never by itself.
-        asked: tells whether somebody wants it, beside `ask`.
+        asked: tells whether somebody wants it.
     """
 
     def __init__(self, seconds: float | None = None, asked: Callable[[], bool] | None = None) -> None:
@@ -27,12 +27,7 @@ class Stop:
             )
         self._end = math.inf if seconds is None else time.monotonic() + seconds
         self._asked = asked
-        self._was_asked = False
-
-    def ask(self) -> None:
-        """Have it stop as soon as it can."""
-        self._was_asked = True
 
     def __call__(self) -> bool:
         """Tell whether it is time."""
-        return self._was_asked or time.monotonic() >= self._end or (self._asked is not None and self._asked())
+        return time.monotonic() >= self._end or (self._asked is not None and self._asked())

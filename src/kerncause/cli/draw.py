@@ -7,6 +7,7 @@ import typer
 
 from kerncause.cli.app import app, examples
 from kerncause.cli.graphs import graph_at
+from kerncause.cli.options import ResultPath, TableOption
 from kerncause.cli.screen import Screen, errors
 from kerncause.report.figure import Shown, save_picture
 from kerncause.saved import load_result
@@ -34,14 +35,12 @@ def plot(
     )
 )
 def report(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A directory that discover --out wrote.")],
+    result: ResultPath,
     truth: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The true graph, to compare with: any format of convert.")
     ] = None,
     to: Annotated[Path | None, typer.Option(metavar="FILE", help="Default: report.html in that directory.")] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The table, if it is no longer where it was.")
-    ] = None,
+    data: TableOption = None,
 ) -> None:
     """Write the report on a result: one HTML file to open in a browser, which needs nothing from elsewhere."""
     with errors():

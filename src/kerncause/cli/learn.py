@@ -23,9 +23,11 @@ from kerncause.cli.options import (
     NaOption,
     PresetOption,
     RequireOption,
+    ResultPath,
     ScoreOption,
     SepOption,
     SetOption,
+    TableOption,
     TierOption,
     ToleranceOption,
     cells,
@@ -249,12 +251,10 @@ def score(
     )
 )
 def explain(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A directory that discover --out wrote.")],
+    result: ResultPath,
     source: Annotated[str, typer.Argument(metavar="CAUSE", help="Where the edge begins.")],
     target: Annotated[str, typer.Argument(metavar="EFFECT", help="Where it ends.")],
-    data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The table, if it is no longer where it was.")
-    ] = None,
+    data: TableOption = None,
 ) -> None:
     """Say why an edge is in a result, or why it is not.
 

@@ -21,6 +21,8 @@ from kerncause.text import quoted
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DataPath = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file with a line of names.")]
+ResultPath = Annotated[Path, typer.Argument(metavar="RESULT", help="A directory that discover --out wrote.")]
+TableOption = Annotated[Path | None, typer.Option(metavar="FILE", help="The table, if it is no longer where it was.")]
 KindOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -140,12 +140,11 @@ class ScoreCache:
 
 
 class Shelf:
-    """The scores of one table and score in a file; counts what it gave and took."""
+    """The scores of one table and score in a file; counts those it gave."""
 
     def __init__(self, cache: ScoreCache, subject: int) -> None:
         self._cache, self._subject = cache, subject
         self.hits = 0
-        self.added = 0
 
     def get(self, query: Query) -> LocalFit | None:
         """Return a score that is there."""
@@ -169,7 +168,6 @@ class Shelf:
             "INSERT OR IGNORE INTO fits VALUES (?, ?, ?, ?, ?, ?, ?)",
             (*self._key(query), value, zlib.crc32(value.encode())),
         )
-        self.added += 1
 
     def _key(self, query: Query) -> tuple[int, str, str, str, int]:
         parents, scope = (json.dumps(sorted(names)) for names in (query.parents, query.scope))

@@ -189,7 +189,7 @@ class _Run:
             gain=gain,
             edges=self.graph.edge_count(),
             scores=self.ledger.computed,
-            total=self._beginning + gain + sum(step.gain for step in self.trace),
+            total=gain + (self.trace[-1].total or 0.0 if self.trace else self._beginning),
             changes=changes(name, noted, self.graph),
         )
 
