@@ -34,6 +34,7 @@ LAYERS = [
     "knowledge",
     "scores",
     "independence",
+    "screening",
     "parallel",
     "search",
     "directions",

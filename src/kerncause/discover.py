@@ -50,6 +50,7 @@ def discover(
     turning: bool | None = None,
     careful: bool | None = None,
     restarts: int | None = None,
+    candidates: int | str | None = None,
     prune: float | None = None,
     alpha: float | None = None,
     max_given: int | None = None,
@@ -90,6 +91,8 @@ def discover(
         turning: whether GES tries turning edges at the end (it does not if nothing is said).
         careful: whether GES deletes an undirected edge only if that gains in both of its directions (it does).
         restarts: of BOSS: how many random orders to begin from, after the first (2 if nothing is said).
+        candidates: of GES and BOSS: with how many others of each variable an edge is tried, those that a quick look at
+            all pairs finds the strongest; or `all`. If nothing is said, all up to 30 variables and 10 above.
         prune: of the exact search: see `kerncause.search.exact`.
         alpha: of PC: a pair is parted where the p-value is larger; 0.05 if nothing is said.
         max_given: of PC: condition on no more variables than this.
@@ -117,6 +120,7 @@ def discover(
         "turning": turning,
         "careful": careful,
         "restarts": restarts,
+        "candidates": candidates,
         "prune": prune,
         "alpha": alpha,
         "max_given": max_given,
@@ -152,6 +156,7 @@ def discover(
     )
     for notice in table.notices:
         warnings.warn(notice, DataWarning, stacklevel=2)
+    plan = plan.for_variables(len(table.names))
     plan.knowledge.limits(table.names)  # refuse unknown names now
     if resume and directory is None:
         raise OptionError("resume (--resume) needs the directory (--out) to go on with")

@@ -21,6 +21,7 @@ from kerncause.plan import Plan
 from kerncause.result import Edge
 from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, ScoreCache, make_score
 from kerncause.scores.ledger import Batch, Query
+from kerncause.screening import Screening, how_many
 from kerncause.search import Outcome, Progress, Step, find_search
 from kerncause.stop import Stop
 from kerncause.text import listed
@@ -130,9 +131,17 @@ class Learning:
 
     def _searched(self, subject: Any, **how: Any) -> Outcome:
         search = find_search(str(self.plan.search))
-        seed = {"seed": self.seed} if search.draws else {}
-        knowledge = self.plan.knowledge
-        return search.run(subject, watch=self.told.step, knowledge=knowledge, **seed, **how, **self.plan.search_options)
+        options = dict(self.plan.search_options)
+        if search.draws:
+            how["seed"] = self.seed
+        if search.screens:
+            how["shortlist"] = self._shortlist(subject.variables, options.pop("candidates"))
+        return search.run(subject, watch=self.told.step, knowledge=self.plan.knowledge, **how, **options)
+
+    def _shortlist(self, names: Sequence[str], candidates: int | str | None) -> Screening | None:
+        """Look at every pair of variables once, if there are too many to try all."""
+        most = how_many(candidates, len(names))
+        return None if most is None or most >= len(names) - 1 else Screening(self.table, names, most)
 
     def by_test(self) -> Found:
         """Search with a test of independence."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from kerncause.baselines import find_baseline
@@ -11,6 +11,7 @@ from kerncause.independence import IndependenceTest, find_test
 from kerncause.knowledge import Knowledge
 from kerncause.parallel import worker_count
 from kerncause.scores import LocalScore, find_score
+from kerncause.screening import how_many
 from kerncause.search import find_search
 from kerncause.text import quoted
 
@@ -29,7 +30,7 @@ PRESETS: Mapping[str, Preset] = {
     # GES as published, with its two phases and no limit on parents.
     "paper": Preset(
         score={"bandwidths": "shared", "starts": 1},
-        search={"turning": False, "careful": False, "max_parents": None},
+        search={"turning": False, "careful": False, "max_parents": None, "candidates": "all"},
         search_name="ges",
     ),
 }
@@ -92,6 +93,7 @@ class Plan:
         if preset is not None and preset not in PRESETS:
             raise OptionError(f"there is no preset {quoted(preset)}: the choices are {', '.join(PRESETS)}")
         of_search = _given(search_options or {})
+        how_many(of_search.get("candidates"), 0)  # refuse what is no number
         known = Knowledge.of(knowledge)
         asked = _given(
             {
@@ -146,6 +148,13 @@ class Plan:
             options=chosen.score,
             search_options=of_search,
         )
+
+    def for_variables(self, count: int) -> "Plan":
+        """Return the same with what follows from the number of variables."""
+        if "candidates" not in self.search_options:
+            return self
+        candidates = how_many(self.search_options["candidates"], count) or self.search_options["candidates"]
+        return replace(self, search_options={**self.search_options, "candidates": candidates})
 
     def settings(self, seed: int, workers: int | None, executor: Executor | None) -> dict[str, Any]:
         """Return what is written down with a result."""

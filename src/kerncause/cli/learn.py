@@ -33,6 +33,7 @@ from kerncause.cli.options import (
     cells,
     given,
     known_from,
+    number_or_word,
     read,
     refuse_twice,
     settings,
@@ -84,6 +85,14 @@ def discover(
     turning: Annotated[bool, typer.Option("--turning", help="GES: try turning edges at the end.")] = False,
     restarts: Annotated[
         int | None, typer.Option(metavar="K", help="BOSS: random orders to begin from, after the first. Default: 2.")
+    ] = None,
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K",
+            help="GES, BOSS: try edges with K others of each variable, found by a quick look, or all. "
+            "Default: all up to 30 variables, 10 above.",
+        ),
     ] = None,
     prune: Annotated[
         float | None,
@@ -153,6 +162,7 @@ def discover(
             max_parents=max_parents,
             turning=turning or None,
             restarts=restarts,
+            candidates=candidates if candidates is None else number_or_word(candidates),
             prune=prune,
             alpha=alpha,
             max_given=max_given,

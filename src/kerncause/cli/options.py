@@ -133,10 +133,11 @@ def given(**options: Any) -> dict[str, Any]:
 
 def settings(texts: list[str] | None) -> dict[str, Any]:
     """Read NAME=VALUE settings; a value is a whole number, a number, true or false, or a word."""
-    return {name.replace("-", "_"): _value(word) for name, word in pairs("--set", texts, []).items()}
+    return {name.replace("-", "_"): number_or_word(word) for name, word in pairs("--set", texts, []).items()}
 
 
-def _value(word: str) -> int | float | bool | str:
+def number_or_word(word: str) -> int | float | bool | str:
+    """Read a whole number, a number, true or false, or a word."""
     if word in ("true", "false"):
         return word == "true"
     for number in (int, float):

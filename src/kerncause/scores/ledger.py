@@ -9,6 +9,7 @@ compared on the rows that are complete for both, so a score is filed under the g
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from kerncause.errors import ComputationError
 from kerncause.scores.base import LocalFit, LocalScore, RowwiseScore, StagedScore, fit_local
@@ -33,8 +34,7 @@ class Query:
     provisional: LocalFit | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Two parent sets of one target, to be compared on the same rows."""
 
     target: str
@@ -73,8 +73,11 @@ class Ledger:
     ) -> None:
         self.score = score
         self._batch, self._on_score, self._stop = batch, on_score, stop
+        self._staged = score if isinstance(score, StagedScore) else None
         self._incomplete = score.incomplete if isinstance(score, RowwiseScore) else frozenset[str]()
         self._fits: dict[Query, LocalFit] = {}
+        # Gains that rest on settled values: a search asks for the same ones at every step.
+        self._final: dict[Comparison, float] = {}
 
     @classmethod
     def of(cls, score: "LocalScore | Ledger") -> "Ledger":
@@ -108,7 +111,8 @@ class Ledger:
 
     def prepare(self, comparisons: Iterable[Comparison], *, settled: bool = False) -> None:
         """Compute, in as few batches as can be, every score the comparisons need and the ledger lacks."""
-        wanted = dict.fromkeys(query for comparison in comparisons for query in self._queries(comparison))
+        new = (comparison for comparison in comparisons if comparison not in self._final)
+        wanted = dict.fromkeys(query for comparison in new for query in self._queries(comparison))
         waiting = wanted
         while waiting := {query: None for query in waiting if query not in self._fits}:
             ready: list[Query] = []
@@ -125,6 +129,8 @@ class Ledger:
 
     def doubt(self, comparison: Comparison) -> float:
         """Return how far a gain may be off because it rests on provisional values."""
+        if comparison in self._final:
+            return 0.0
         fits = [self._fits[query] for query in self._queries(comparison)]
         return sum(fit.error_bound for fit in fits if not fit.is_settled)
 
@@ -152,21 +158,29 @@ class Ledger:
             yield query, answer(self.score, query)
 
     def _precursor(self, query: Query) -> LocalFit | list[Query]:
-        if not isinstance(self.score, StagedScore):
+        if self._staged is None:
             return []
-        first = self.score.precursor(
+        first = self._staged.precursor(
             query.target, query.parents, lambda parents: self._fits.get(replace(query, parents=parents))
         )
         return [replace(query, parents=parents) for parents in first] if isinstance(first, list) else first
 
     def gain(self, comparison: Comparison) -> float:
         """Return the score of the second parent set minus that of the first, on the same rows."""
+        known = self._final.get(comparison)
+        if known is not None:
+            return known
         self.prepare([comparison])
-        before, after = self._queries(comparison)
-        return self._fits[after].value - self._fits[before].value
+        before, after = (self._fits[query] for query in self._queries(comparison))
+        gain = after.value - before.value
+        if before.is_settled and after.is_settled:
+            self._final[comparison] = gain
+        return gain
 
     def is_settled(self, comparison: Comparison) -> bool:
         """Tell whether a gain rests on final values."""
+        if comparison in self._final:
+            return True
         return all(query in self._fits and self._fits[query].is_settled for query in self._queries(comparison))
 
     def knows(self, comparison: Comparison) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from kerncause.graphs import DAG, PDAG, Adjacency
 
@@ -107,3 +108,15 @@ class Progress:
 
 
 Watcher = Callable[[Progress], None]
+
+
+class Shortlist(Protocol):
+    """Which pairs of variables a search looks at; a set of variables is a bit mask, in the order of the score's."""
+
+    def first(self, allowed: tuple[int, ...]) -> tuple[int, ...]:
+        """Return for each variable those it may be joined to, of the parents that are allowed."""
+        ...
+
+    def further(self, allowed: tuple[int, ...], joined: tuple[int, ...], known: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the same for where a search has come to: for each variable those it is joined to, and may be."""
+        ...

@@ -15,6 +15,8 @@ From the canonical order, then from `restarts` random ones; the best DAG of all 
 * It is deterministic for a seed; ties go to the place nearest to where a variable is, and to the earlier restart.
 * What grow and shrink choose depends on the variables before and not on their order, so it is kept (`_parents`); all
   choices for the places of one variable are made side by side, with one batch of scores for each round.
+* A shortlist says which pairs may be joined (`kerncause.screening`), and is asked again at the end, where the search
+  goes on from the best DAG if there are new ones.
 * Knowledge: parents are chosen between those required and those allowed, and only orders are looked at in which
   required causes come first.
 """
@@ -31,9 +33,9 @@ from kerncause.graphs import Adjacency, bits, completed
 from kerncause.graphs.equivalence import topological_order
 from kerncause.knowledge import Knowledge, Limits
 from kerncause.scores import Comparison, Ledger, LocalScore
-from kerncause.search.base import Outcome, Progress, Step, Watcher, changes
+from kerncause.search.base import Outcome, Progress, Shortlist, Step, Watcher, changes
 from kerncause.search.choice import TIE, Asking, Need, choosing, together
-from kerncause.search.ges import parent_limit
+from kerncause.search.ges import Pairs, parent_limit
 from kerncause.search.members import best_member, outcome_of, unfinished
 from kerncause.search.operators import applied, deletions
 from kerncause.stop import Stopped
@@ -47,6 +49,7 @@ def boss(
     max_parents: int | None = None,
     restarts: int = 2,
     knowledge: Knowledge | None = None,
+    shortlist: Shortlist | None = None,
     seed: int = 0,
     watch: Watcher | None = None,
 ) -> Outcome:
@@ -57,6 +60,7 @@ def boss(
         max_parents: no variable gets more parents; a DAG of the class may have as many.
         restarts: how many random orders to begin from, after the canonical one.
         knowledge: what the result must obey.
+        shortlist: says which pairs to look at; None: all.
         seed: of the random orders.
         watch: called at every step with where the search is.
     """
@@ -64,7 +68,8 @@ def boss(
         raise OptionError(f"restarts (--restarts) cannot be {restarts}: give a whole number of 0 or more")
     ledger = Ledger.of(score)
     limits = Knowledge.of(knowledge).limits(ledger.variables)
-    run = _Run(ledger, parent_limit(max_parents, limits), limits, watch or (lambda _: None))
+    pairs = Pairs(shortlist, limits)
+    run = _Run(ledger, parent_limit(max_parents, limits), limits, pairs, watch or (lambda _: None))
     rng = np.random.default_rng(seed)
     size = len(ledger.variables)
     begin = [tuple(range(size)), *(tuple(rng.permutation(size).tolist()) for _ in range(restarts))]
@@ -72,21 +77,28 @@ def boss(
     try:
         for order in begin:
             tried.append(run.best_from(order))
+        while pairs.widened(best_of(tried)):
+            tried.append(run.best_from(tuple(topological_order(best_of(tried)))))
     except Stopped:
         there = [*tried, *run.on_the_way()]
         _, dag = max(there, key=lambda found: found[0], default=(0.0, limits.least()))
         return unfinished(ledger, completed(dag), limits, run.trace, dag)
-    best = max(total for total, _ in tried)
-    dag = next(dag for total, dag in tried if total >= best - TIE)
+    dag = best_of(tried)
     return outcome_of(ledger, completed(dag), limits, run.trace, dag)
+
+
+def best_of(tried: Sequence[tuple[float, Adjacency]]) -> Adjacency:
+    """Return the DAG with the highest total, the first of those that are tied."""
+    best = max(total for total, _ in tried)
+    return next(dag for total, dag in tried if total >= best - TIE)
 
 
 class _Run:
     """One search under way: the parents chosen so far, and the steps."""
 
-    def __init__(self, ledger: Ledger, max_parents: int, limits: Limits, watch: Watcher) -> None:
+    def __init__(self, ledger: Ledger, max_parents: int, limits: Limits, pairs: Pairs, watch: Watcher) -> None:
         self.trace: list[Step] = []
-        self._ledger, self._limits, self._max_parents = ledger, limits, max_parents
+        self._ledger, self._limits, self._pairs, self._max_parents = ledger, limits, pairs, max_parents
         self._watch = watch
         self._parents: dict[tuple[int, int], int] = {}
         self._best: dict[Adjacency, Adjacency | None] = {}
@@ -178,8 +190,10 @@ class _Run:
         self._parents.update(zip(new, found, strict=True))
 
     def _key(self, pair: tuple[int, int]) -> tuple[int, int]:
-        """Leave out of those before a node the ones that may not be its parents."""
-        return pair[0], pair[1] & self._limits.allowed[pair[0]]
+        """Leave out of those before a node the ones that may not be its parents, or are not looked at."""
+        node, before = pair
+        looked_at = before if self._pairs.open is None else before & self._pairs.open[node]
+        return node, (looked_at | before & self._limits.required[node]) & self._limits.allowed[node]
 
     def _grown_and_shrunk(self, node: int, before: int) -> Asking[int]:
         parents = self._limits.required[node]

@@ -18,30 +18,31 @@ Optionally, turning: while some turn gains, take the best, and begin again with 
   the order of the score's variables, which a Dataset derives from content, not from position or name.
 * With knowledge it begins with the required edges, and goes only to classes with a DAG that obeys. An operator is
   judged by the DAGs that may be before and after it: an edge that can only go one way is not judged by the other.
+* A shortlist says which pairs may be joined (`kerncause.screening`), and more of them whenever no insertion gains any
+  more (`Pairs`). Without one all pairs are tried.
 * Each local score is computed once (`Ledger`), the new ones of a step in one batch. Provisional values decide
   nothing that they could decide wrongly.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from kerncause.errors import OptionError
 from kerncause.graphs import Adjacency, bits, completed
 from kerncause.knowledge import Knowledge, Limits
 from kerncause.scores import Comparison, Ledger, LocalScore
-from kerncause.search.base import Outcome, Progress, Step, Watcher, changes
+from kerncause.search.base import Outcome, Progress, Shortlist, Step, Watcher, changes
 from kerncause.search.choice import TIE, choosing, together
 from kerncause.search.members import outcome_of, unfinished
 from kerncause.search.operators import (
     NO_LIMIT,
     Change,
     Enumerate,
+    Insertions,
     Operator,
     applied,
     careful_deletions,
     deletions,
-    insertions,
     turns,
 )
 from kerncause.stop import Stopped
@@ -54,6 +55,7 @@ def ges(
     turning: bool = False,
     careful: bool = True,
     knowledge: Knowledge | None = None,
+    shortlist: Shortlist | None = None,
     watch: Watcher | None = None,
 ) -> Outcome:
     """Search the equivalence classes of DAGs for one that scores high.
@@ -64,6 +66,7 @@ def ges(
         turning: whether to try turning edges after the backward phase.
         careful: whether deleting an undirected edge must gain in both of its directions.
         knowledge: what the result must obey.
+        shortlist: says which pairs to look at; None: all.
         watch: called at every step with where the search is.
     """
     ledger = Ledger.of(score)
@@ -71,10 +74,11 @@ def ges(
     run = _Run(ledger, parent_limit(max_parents, limits), limits, watch or (lambda _: None))
     backward = careful_deletions if careful else deletions
     try:
-        run.climb("forward", insertions)
+        pairs = Pairs(shortlist, limits)
+        run.grow(pairs)
         run.climb("backward", backward)
         while turning and run.climb("turning", turns, only_new=True):
-            run.climb("forward", insertions)
+            run.grow(pairs)
             run.climb("backward", backward)
     except Stopped:
         return unfinished(ledger, run.graph, limits, run.trace)
@@ -99,6 +103,39 @@ def parent_limit(max_parents: int | None, limits: Limits) -> int:
     return int(max_parents)
 
 
+class Pairs:
+    """The pairs that a search looks at.
+
+    Attributes:
+        open: for each variable those it may be joined to; None: all.
+    """
+
+    def __init__(self, shortlist: Shortlist | None, limits: Limits) -> None:
+        self._shortlist, self._limits = shortlist, limits
+        self.open = None if shortlist is None else shortlist.first(limits.allowed)
+
+    def widened(self, graph: Adjacency) -> bool:
+        """Look again from where the search has come to; tell whether there are new pairs.
+
+        Those that the shortlist adds, and the ends of every two edges that meet: with the true pairs alone a greedy
+        search can end in the wrong class, with these it does not (Nandy, Hauser and Maathuis 2018).
+        """
+        if self._shortlist is None or self.open is None:
+            return False
+        joined = tuple(graph.adjacent(i) for i in range(graph.size))
+        before, found = self.open, self._shortlist.further(self._limits.allowed, joined, self.open)
+        self.open = tuple(mask | self._meeting(joined, i) for i, mask in enumerate(found))
+        return self.open != before
+
+    @staticmethod
+    def _meeting(joined: tuple[int, ...], i: int) -> int:
+        """Return what is joined to something that i is joined to."""
+        met = 0
+        for k in bits(joined[i]):
+            met |= joined[k]
+        return met & ~(1 << i)
+
+
 class _Run:
     """One search under way: the graph it is at, and the steps that led there."""
 
@@ -111,12 +148,22 @@ class _Run:
         self._limits = limits
         self._watch = watch
         self._visited = {self.graph}
+        self._compared: dict[Change, Comparison] = {}
 
     @cached_property
     def _beginning(self) -> float:
         """What is required is worth, which is there before the first step."""
         required = self._comparisons([Change(node, 0, mask) for node, mask in enumerate(self._limits.required) if mask])
         return sum(map(self.ledger.gain, required))
+
+    def grow(self, pairs: "Pairs") -> None:
+        """Insert while that gains, and as long as there are new pairs to look at."""
+        insertions = Insertions(pairs.open)
+        self.climb("forward", insertions)
+        while pairs.widened(self.graph):
+            insertions.among = pairs.open
+            if not self.climb("forward", insertions):
+                return
 
     def climb(self, phase: str, operators: Enumerate, only_new: bool = False) -> int:
         """Take the best operator while it gains; return how many were taken."""
@@ -156,7 +203,7 @@ class _Run:
         permitted = [
             (op, tuple(reading for reading in op.readings if all(map(self._permits, reading)))) for op in operators
         ]
-        return [replace(op, readings=readings or op.readings) for op, readings in permitted]
+        return [op._replace(readings=readings or op.readings) for op, readings in permitted]
 
     def _permits(self, change: Change) -> bool:
         return all(self._limits.permit(change.node, parents) for parents in (change.before, change.after))
@@ -166,15 +213,14 @@ class _Run:
         return not (only_new and graph in self._visited) and self._limits.directed(graph) is not None
 
     def _comparisons(self, reading: Sequence[Change]) -> list[Comparison]:
-        name = self.ledger.variables
-        return [
-            Comparison(
-                name[change.node],
-                frozenset(name[i] for i in bits(change.before)),
-                frozenset(name[i] for i in bits(change.after)),
-            )
-            for change in reading
-        ]
+        return [self._comparison(change) for change in reading]
+
+    def _comparison(self, change: Change) -> Comparison:
+        if change not in self._compared:
+            name = self.ledger.variables
+            before, after = (frozenset(name[i] for i in bits(mask)) for mask in (change.before, change.after))
+            self._compared[change] = Comparison(name[change.node], before, after)
+        return self._compared[change]
 
     def _step(self, phase: str, operator: Operator, gain: float) -> Step:
         name = self.ledger.variables

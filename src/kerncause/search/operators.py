@@ -5,17 +5,17 @@ corresponding change of one edge, and it says which parent sets that DAG had bef
 are the neighbours of y that are joined to x.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from kerncause.errors import GraphError
-from kerncause.graphs import Adjacency, bits, completed, consistent_extension
+from kerncause.graphs import Adjacency, bits, completed, consistent_extension, mask_of
 
 NO_LIMIT = 10**9
 
 
-@dataclass(frozen=True, order=True)
-class Change:
+# Tuples, because a search hashes and compares them by the hundred thousand.
+class Change(NamedTuple):
     """The parent set of one node before and after, as bit masks."""
 
     node: int
@@ -23,8 +23,7 @@ class Change:
     after: int
 
 
-@dataclass(frozen=True, order=True)
-class Operator:
+class Operator(NamedTuple):
     """One valid move. The order of operators is the order in which ties are broken.
 
     Attributes:
@@ -68,17 +67,63 @@ def insertions(graph: Adjacency, max_parents: int = NO_LIMIT) -> Iterator[Operat
     x and y not joined; T a set of neighbours of y not joined to x; valid if NA_yx + T is a clique and every
     semi-directed path from y to x passes through it.
     """
-    for x in range(graph.size):
+    return Insertions()(graph, max_parents)
+
+
+class Insertions:
+    """The insertions of one graph after another, for which little is worked out that is known from the graph before.
+
+    Whether NA_yx + T is a clique follows from what x, y and the neighbours of y are joined to, so the insertions of a
+    pair are kept for as long as that stays. Paths can change anywhere; how far one comes from y is found once for each
+    set that is avoided, not for each x.
+
+    Args:
+        among: for each y the x to look at; None: all.
+    """
+
+    def __init__(self, among: Sequence[int] | None = None) -> None:
+        self.among = among
+        self._graph: Adjacency | None = None
+        self._max_parents = NO_LIMIT
+        self._known: dict[tuple[int, int], list[tuple[int, Operator]]] = {}
+
+    def __call__(self, graph: Adjacency, max_parents: int = NO_LIMIT) -> Iterator[Operator]:
+        """Iterate over the insertions of a graph, all worked out before the first: the next is compared with it."""
+        return iter(list(self._worked_out(graph, max_parents)))
+
+    def _worked_out(self, graph: Adjacency, max_parents: int) -> Iterator[Operator]:
+        changed = self._changed(graph, max_parents)
+        every = (1 << graph.size) - 1
+        before, self._known = self._known, {}
         for y in range(graph.size):
-            if x == y or graph.adjacent(x) >> y & 1:
-                continue
-            parents, shared = graph.parents(y), graph.neighbours(y) & graph.adjacent(x)
-            for T in cliques(graph, graph.neighbours(y) & ~graph.adjacent(x), shared):
-                before = parents | shared | T
-                if before.bit_count() + 1 > max_parents:
-                    continue
-                if not graph.reachable(y, avoiding=shared | T) >> x & 1:
-                    yield Operator(x, y, T, "insert", ((Change(y, before, before | 1 << x),),))
+            stale = every if (1 << y | graph.neighbours(y)) & changed else changed
+            ends: dict[int, int] = {}
+            for x in bits((every if self.among is None else self.among[y]) & ~graph.adjacent(y) & ~(1 << y)):
+                known = None if stale >> x & 1 else before.get((x, y))
+                self._known[x, y] = list(_inserting(graph, x, y, max_parents)) if known is None else known
+                for avoided, operator in self._known[x, y]:
+                    if avoided not in ends:
+                        ends[avoided] = graph.reachable(y, avoiding=avoided)
+                    if not ends[avoided] >> x & 1:
+                        yield operator
+
+    def _changed(self, graph: Adjacency, max_parents: int) -> int:
+        """Return the nodes whose edges are not what they were; from now on this graph is what was."""
+        before, self._graph = self._graph, graph
+        if before is None or before.size != graph.size or max_parents != self._max_parents:
+            self._max_parents = max_parents
+            return (1 << graph.size) - 1
+        new, old = zip(graph.out, graph.into, strict=True), zip(before.out, before.into, strict=True)
+        return mask_of(i for i, (a, b) in enumerate(zip(new, old, strict=True)) if a != b)
+
+
+def _inserting(graph: Adjacency, x: int, y: int, max_parents: int) -> Iterator[tuple[int, Operator]]:
+    """Iterate over the insertions of a pair, each with the nodes that every path from y to x must pass through."""
+    parents, shared = graph.parents(y), graph.neighbours(y) & graph.adjacent(x)
+    for T in cliques(graph, graph.neighbours(y) & ~graph.adjacent(x), shared):
+        before = parents | shared | T
+        if before.bit_count() < max_parents:
+            yield shared | T, Operator(x, y, T, "insert", ((Change(y, before, before | 1 << x),),))
 
 
 def deletions(graph: Adjacency, max_parents: int = NO_LIMIT) -> Iterator[Operator]:
@@ -107,7 +152,7 @@ def careful_deletions(graph: Adjacency, max_parents: int = NO_LIMIT) -> Iterator
             yield operator
         elif x < y:
             kept = graph.neighbours(y) & graph.adjacent(x) & ~operator.given
-            yield replace(operator, readings=(*operator.readings, (_without(graph, y, x, kept),)))
+            yield operator._replace(readings=(*operator.readings, (_without(graph, y, x, kept),)))
 
 
 def _without(graph: Adjacency, x: int, y: int, kept: int) -> Change:

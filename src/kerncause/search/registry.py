@@ -22,17 +22,21 @@ class Search:
         by: which of the two.
         options: what can be asked for, with its default.
         draws: whether it draws random numbers and takes a seed.
+        screens: whether it takes a shortlist of pairs, and `candidates` can be asked for.
     """
 
     run: Callable[..., Outcome]
     by: Literal["score", "test"]
     options: Mapping[str, Any]
     draws: bool = False
+    screens: bool = False
 
 
 SEARCHES: Mapping[str, Search] = {
-    "ges": Search(ges, "score", {"max_parents": None, "turning": False, "careful": True}),
-    "boss": Search(boss, "score", {"max_parents": None, "restarts": 2}, draws=True),
+    "ges": Search(
+        ges, "score", {"max_parents": None, "turning": False, "careful": True, "candidates": None}, screens=True
+    ),
+    "boss": Search(boss, "score", {"max_parents": None, "restarts": 2, "candidates": None}, draws=True, screens=True),
     "exact": Search(exact, "score", {"max_parents": None, "prune": None}),
     "pc": Search(pc, "test", {"alpha": 0.05, "max_given": None}),
 }
