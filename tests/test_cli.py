@@ -64,7 +64,12 @@ def test_options_reach_the_table_and_the_search(table, tmp_path):
     assert variables["c"]["kind"] == "categorical"
     assert variables["size"]["levels"] == ["low", "avg", "high"]
     assert graph["settings"]["seed"] == 7
-    assert graph["settings"]["search_options"] == {"max_parents": 1, "turning": True, "careful": True}
+    assert graph["settings"]["search_options"] == {
+        "max_parents": 1,
+        "turning": True,
+        "careful": True,
+        "candidates": None,
+    }
 
 
 def test_score_prints_the_local_model(table):

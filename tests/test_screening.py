@@ -313,6 +313,10 @@ def test_candidates_on_the_command_line(tmp_path):
         refused = CliRunner().invoke(app, [*command, "--candidates", bad])
         assert refused.exit_code == 1
         assert "--candidates" in refused.stderr
+    sparse(32, 60).to_csv(path, index=False)
+    told = CliRunner().invoke(app, command)
+    assert "tried with the 10 others" in told.stdout
+    assert "tried with" not in CliRunner().invoke(app, [*command, "--candidates", "3"]).stdout
     refused = CliRunner().invoke(app, [*command, "--search", "exact", "--candidates", "2"])
     assert refused.exit_code == 1
     assert "search exact does not use candidates (--candidates)" in refused.stderr

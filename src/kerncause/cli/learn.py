@@ -174,11 +174,13 @@ def discover(
         options: dict[str, Any] = {f"{by}_options": {**kernel, **named} if by == "score" else named}
         if by != "score" and kernel:
             options["score_options"] = kernel  # to be refused, not ignored
-        Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout, knowledge=known, **options)
+        plan = Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout, knowledge=known, **options)
         if out is not None:
             Result.check_writable(out)  # say so now, not after an hour
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
         screen.table(table)
+        if candidates is None:
+            screen.candidates(plan.for_variables(len(table.variables)).search_options.get("candidates"))
         seconds = None if time_budget is None else span("--time-budget", time_budget).total_seconds()
         with screen.progress() as watch, screen.stopping(by == "score") as interrupted, warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # shown above

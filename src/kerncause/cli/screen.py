@@ -90,6 +90,12 @@ class Screen:
             self._out.print(Text.assemble(("note: ", "yellow"), notice))
         self._out.print()
 
+    def candidates(self, most: int | str | None) -> None:
+        """Say that not all pairs are tried, if nobody asked for it."""
+        if isinstance(most, int):
+            words = f"many variables: edges are tried with the {most} others that show most of each; see --candidates"
+            self._out.print(Text.assemble(("note: ", "yellow"), words))
+
     @contextmanager
     def progress(self) -> Iterator[Callable[[Status], None] | None]:
         """Give a watcher that keeps one line up to date, on a terminal only."""
