@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import continuous, directions, discrete, independence, searches
+from benchmarks import cluster, continuous, directions, discrete, independence, searches
 from benchmarks.harness import run
 
 if __name__ == "__main__":
@@ -14,5 +14,6 @@ if __name__ == "__main__":
             *continuous.BENCHMARKS,
             *directions.BENCHMARKS,
             *searches.BENCHMARKS,
+            *cluster.BENCHMARKS,
         ],
     )
