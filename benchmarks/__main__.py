@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import continuous, directions, discrete, independence, many, searches
+from benchmarks import cluster, continuous, directions, discrete, independence, many, searches
 from benchmarks.harness import run
 
 if __name__ == "__main__":
@@ -15,5 +15,6 @@ if __name__ == "__main__":
             *directions.BENCHMARKS,
             *searches.BENCHMARKS,
             *many.BENCHMARKS,
+            *cluster.BENCHMARKS,
         ],
     )

@@ -18,6 +18,7 @@ from kerncause.errors import (
     GraphError,
     KerncauseError,
     OptionError,
+    WorkerWarning,
 )
 from kerncause.graphs import CPDAG, DAG, PDAG, read_graph, write_graph
 from kerncause.independence import IndependenceTest, make_test
@@ -54,6 +55,7 @@ __all__ = [
     "Simulation",
     "Status",
     "Variable",
+    "WorkerWarning",
     "__version__",
     "boss",
     "compare",

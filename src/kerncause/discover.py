@@ -80,7 +80,8 @@ def discover(
         method: `notears`, `notears-mlp`, `dag-gnn` or `dibs` instead of a search; needs the extra `baselines`. It runs
             on as many threads as there are workers, one if nothing is said.
         test: the name of a test for `pc`, or a test object; `kci` if nothing is said.
-        executor: any `concurrent.futures.Executor` to score candidates on instead; it is not shut down.
+        executor: any `concurrent.futures.Executor` to score candidates on instead, such as that of a Dask client
+            (`client.get_executor()`); it is not shut down.
         kinds: see `Dataset.from_frame`, as for `groups`, `levels`, `missing`, `na_values` and `drop`.
         groups: columns that make up one vector variable.
         levels: the order of ordinal values.

@@ -23,3 +23,7 @@ class ComputationError(KerncauseError):
 
 class DataWarning(UserWarning):
     """The table can be used, but a person should know something about it."""
+
+
+class WorkerWarning(UserWarning):
+    """A worker of a cluster can be used, but a person should know something about it."""

@@ -10,24 +10,22 @@
 
 import hashlib
 import json
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import Executor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from kerncause.confidence import Confidence, How, Replicate
 from kerncause.data import Dataset, OfTable
-from kerncause.errors import ComputationError, OptionError
+from kerncause.errors import OptionError
 from kerncause.journal import Journal, writing
 from kerncause.learn import Learning, Told
-from kerncause.parallel import START_METHOD, end_pool, started_pool, uninterrupted, worker_count
+from kerncause.parallel import Trade, spread_over
 from kerncause.plan import Plan
 from kerncause.scores import Ledger
 from kerncause.scores.kernel import KernelScore
@@ -146,7 +144,7 @@ class Repeat:
             found = {r.number: r for r in map(Replicate.from_json, records) if r.number < self.count}
             tell(len(found))
             missing = [k for k in range(self.count) if k not in found]
-            for replicate in _computed(work, missing, worker_count(workers), executor):
+            for replicate in _computed(work, missing, workers, executor):
                 if journal is not None:
                     journal.add(replicate.as_json())
                 found[replicate.number] = replicate
@@ -178,44 +176,22 @@ class Repeat:
             yield journal
 
 
-# The work of this process, or of the one it was forked from: what a worker learns about the whole table stays with it.
-_work_here: dict[int, Repeating] = {}
+def _replicate(work: Repeating, number: int) -> Replicate:
+    return work.replicate(number)
 
 
-def _computed(work: Repeating, numbers: Sequence[int], workers: int, executor: Executor | None) -> Iterator[Replicate]:
+def _in_words(number: int) -> str:
+    return f"the graph of half {number + 1}"
+
+
+_REPEATING = Trade(_replicate, _in_words)
+
+
+def _computed(
+    work: Repeating, numbers: Sequence[int], workers: int | None, executor: Executor | None
+) -> Iterator[Replicate]:
     """Compute replicates in so many processes or on an executor, and give each when it is there."""
-    if executor is None and (workers == 1 or len(numbers) < 2):
-        with threadpool_limits(1):
-            yield from map(work.replicate, numbers)
+    if not numbers:
         return
-    key, waiting = id(work), deque(numbers)
-    _work_here[key] = work
-    sent = work if executor is not None or START_METHOD != "fork" else None
-    pool = started_pool(workers) if executor is None else executor
-    flying: set[Future[Replicate]] = set()
-    try:
-        while waiting or flying:
-            while waiting and len(flying) < 2 * workers:
-                with uninterrupted():
-                    flying.add(pool.submit(_replicate, key, sent, waiting.popleft()))
-            done, flying = wait(flying, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
-    except BrokenExecutor:
-        raise ComputationError(
-            "a worker process died, perhaps for lack of memory: use fewer workers (--workers); "
-            "with --out and --resume nothing that is done is lost"
-        ) from None
-    finally:
-        del _work_here[key]
-        for future in flying:
-            future.cancel()
-        if isinstance(pool, ProcessPoolExecutor) and pool is not executor:
-            end_pool(pool)
-
-
-def _replicate(key: int, sent: Repeating | None, number: int) -> Replicate:
-    """Compute one replicate, in a worker."""
-    if key not in _work_here and sent is not None:
-        _work_here[key] = sent
-    return _work_here[key].replicate(number)
+    with spread_over(_REPEATING, work, workers, executor) as batch, closing(batch(numbers)) as answers:
+        yield from (replicate for _, replicate in answers)

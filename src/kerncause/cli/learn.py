@@ -1,6 +1,7 @@
 """Commands on tables: learn a graph, look at one score, make one test."""
 
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,6 +37,7 @@ from kerncause.cli.options import (
     number_or_word,
     read,
     refuse_twice,
+    refuse_with_dask,
     settings,
     span,
 )
@@ -43,6 +45,7 @@ from kerncause.cli.screen import INTERRUPTED, Screen, errors
 from kerncause.errors import DataWarning
 from kerncause.independence import TESTS, make_test
 from kerncause.learn import Status
+from kerncause.parallel import connected
 from kerncause.plan import DEFAULT_SCORE, Plan
 from kerncause.result import Result
 from kerncause.saved import load_result
@@ -59,6 +62,7 @@ from kerncause.search import SEARCHES
         "kerncause discover data.csv --tier age,sex --tier smoking --tier cancer --forbid 'sex>age'",
         "kerncause discover data.csv --search pc --test kci --alpha 0.01",
         "kerncause discover data.csv --method notears --set threshold=0.2",
+        "kerncause discover data.csv --out result --dask tcp://HOST:8786",
     )
 )
 def discover(
@@ -140,6 +144,12 @@ def discover(
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Processes to use. Default: one per core.")
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask", metavar="tcp://HOST:8786", help="The scheduler of a Dask cluster to compute on instead."
+        ),
+    ] = None,
     seed: Annotated[
         int, typer.Option("--seed", metavar="S", help="Recorded with the result; used by methods that draw.")
     ] = 0,
@@ -157,7 +167,7 @@ def discover(
     An arrow is a direction that the data decide; a line can go either way, and its gain is that of left causing right.
     """
     screen = Screen(quiet)
-    with errors():
+    with errors(), ExitStack() as at_the_end:
         asked = given(
             max_parents=max_parents,
             turning=turning or None,
@@ -175,6 +185,9 @@ def discover(
         if by != "score" and kernel:
             options["score_options"] = kernel  # to be refused, not ignored
         plan = Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout, knowledge=known, **options)
+        if dask is not None:
+            refuse_with_dask(workers=workers, method=method)
+        executor = None if dask is None else at_the_end.enter_context(connected(dask))
         if out is not None:
             Result.check_writable(out)  # say so now, not after an hour
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
@@ -184,6 +197,7 @@ def discover(
         seconds = None if time_budget is None else span("--time-budget", time_budget).total_seconds()
         with screen.progress() as watch, screen.stopping(by == "score") as interrupted, warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # shown above
+            warnings.showwarning = screen.warned
             result = kerncause.discover(
                 table,
                 score,
@@ -193,6 +207,7 @@ def discover(
                 workers,
                 method=method,
                 test=test,
+                executor=executor,
                 timeout=timeout,
                 knowledge=known,
                 cache=cache,

@@ -205,6 +205,12 @@ def refuse_twice(options: Mapping[str, Any], named: Mapping[str, Any]) -> None:
             raise OptionError(f"{name} is given by --{name} and by --set: say it once")
 
 
+def refuse_with_dask(**options: Any) -> None:
+    """Refuse what a cluster would not use."""
+    for name in given(**options):
+        raise OptionError(f"--{name} has no use with --dask: leave out one of the two")
+
+
 def _owner(text: str, columns: list[str]) -> str | None:
     """Return the longest column name that `text` begins with, followed by an equals sign."""
     return max((name for name in columns if text.startswith(f"{name}=")), key=len, default=None)

@@ -177,6 +177,11 @@ class Screen:
         if out and has_report:
             self.report(out / "report.html")
 
+    def warned(self, message: Warning | str, *_: object, **__: object) -> None:
+        """Show what Python would warn of, as it shows everything else."""
+        if not self._quiet:
+            self._err.print(Text.assemble(("note: ", "yellow"), printable(str(message), 2000)), soft_wrap=True)
+
     def say(self, words: str) -> None:
         """Say one thing."""
         self._out.print(Text(words))
