@@ -23,7 +23,6 @@ from kerncause.errors import (
 from kerncause.graphs import CPDAG, DAG, PDAG, read_graph, write_graph
 from kerncause.independence import IndependenceTest, make_test
 from kerncause.knowledge import Knowledge, read_knowledge
-from kerncause.learn import Status
 from kerncause.metrics import compare
 from kerncause.result import Result
 from kerncause.saved import load_result
@@ -31,6 +30,7 @@ from kerncause.scores import LearnedKernelScore, LocalFit, LocalScore, ScorePara
 from kerncause.search import boss, exact, ges, pc
 from kerncause.simulate import Simulation, simulate
 from kerncause.version import __version__
+from kerncause.watch import Status
 
 __all__ = [
     "CPDAG",

@@ -17,12 +17,14 @@ from kerncause.data import Dataset, Missing, OfTable, read_table
 from kerncause.errors import DataWarning, OptionError
 from kerncause.independence import IndependenceTest
 from kerncause.knowledge import Knowledge
-from kerncause.learn import Learning, Status, Told
+from kerncause.learn import Learning
+from kerncause.memory import memory_bytes
 from kerncause.plan import Plan
 from kerncause.repeat import Repeat, Repeating
 from kerncause.result import Result
 from kerncause.scores import LocalScore
 from kerncause.stop import Stop
+from kerncause.watch import Status, Told
 
 # In the directory of a run.
 SCORES_FILE = "scores.sqlite"
@@ -65,6 +67,7 @@ def discover(
     directory: str | Path | None = None,
     resume: bool = False,
     time_budget: float | None = None,
+    memory_limit: int | str | None = None,
     stop: Callable[[], bool] | None = None,
     watch: Callable[[Status], None] | None = None,
 ) -> Result:
@@ -112,8 +115,12 @@ def discover(
         resume: whether to go on with the halves that are there.
         time_budget: stop after so many seconds with the best graph so far (`Result.finished` is False then). With a
             `directory` or a `cache`, the same call goes on from there.
+        memory_limit: what all processes together may take: a number of bytes, or a text such as `500M` or `4G`. Fewer
+            workers are started if not all of them fit, and what cannot be done within it is refused before it is begun.
+            With an executor, whose workers are not known here, it holds for each score alone. Without it, no more
+            workers are started than there is memory for.
         stop: called after every score, and every half: whether to stop in the same way.
-        watch: called with a Status at every step and after every score.
+        watch: called with a `Status` at every step and after every score.
     """
     started = time.perf_counter()
     asked = {
@@ -140,6 +147,7 @@ def discover(
         timeout,
         knowledge,
     )
+    most_bytes = memory_bytes(memory_limit)
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise OptionError(f"seed (--seed) cannot be {seed}: give a whole number of 0 or more")
     if executor is not None and not isinstance(executor, Executor):
@@ -169,13 +177,16 @@ def discover(
         raise OptionError("cache (--cache) keeps local scores, and there is no score here: leave it out")
     if plan.by != "score" and (time_budget is not None or stop is not None):
         raise OptionError("time_budget (--time-budget) is for searches by a score: leave it out, or give one")
+    if memory_limit is not None and plan.by != "score":
+        raise OptionError("memory_limit (--memory-limit) is for searches by a score: leave it out, or give one")
     until = Stop(time_budget, stop)
-    told = Told(watch, started)
-    found = Learning(table, plan, seed, workers, executor, told, cache or _kept_in(directory, plan), until).found()
+    told = Told(watch, started, until, "test" if plan.by == "test" else "score")
+    kept = cache or _kept_in(directory, plan)
+    found = Learning(table, plan, seed, workers, executor, told, kept, until, most_bytes).found()
     sure = None
     if repeat is not None and found.finished:
         work = Repeating.of(table, plan, seed, repeat.how, found.ledger)
-        sure = repeat.done(work, workers, executor, told.replicate, until)
+        sure = repeat.done(work, found.workers or workers, executor, told.halves(repeat.count), until)
     return Result(
         graph=found.graph.reordered(table.names),
         dag=found.dag.reordered(table.names),

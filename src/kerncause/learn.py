@@ -1,7 +1,6 @@
 """Learning a graph from a Dataset by what was planned: a search with a score or a test, or a method of others."""
 
-import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from kerncause.directions import probability
 from kerncause.errors import ComputationError, OptionError
 from kerncause.graphs import DAG, PDAG
 from kerncause.independence import IndependenceTest, make_test
+from kerncause.memory import Crew
 from kerncause.parallel import batches, batches_of_tests
 from kerncause.plan import Plan
 from kerncause.result import Edge
@@ -25,22 +25,12 @@ from kerncause.screening import Screening, how_many
 from kerncause.search import Outcome, Progress, Step, find_search
 from kerncause.stop import Stop
 from kerncause.text import listed
-
-
-@dataclass(frozen=True)
-class Status:
-    """What a watcher of `discover` is told: where the search is, scores computed, seconds gone."""
-
-    phase: str
-    step: int
-    edges: int
-    scores: int
-    seconds: float
+from kerncause.watch import Spread, Told
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What one way of discovery gives."""
+    """What one way of discovery gives; `workers` fit into memory, None: all that are asked for."""
 
     graph: PDAG
     dag: DAG
@@ -51,6 +41,7 @@ class Found:
     settings: Mapping[str, Any] = field(default_factory=dict)
     ledger: Ledger | None = None
     finished: bool = True
+    workers: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +53,10 @@ class Learning:
     seed: int
     workers: int | None
     executor: Executor | None
-    told: "Told"
+    told: Told
     cache: str | Path | None = None
     stop: Stop | None = None
+    memory_limit: int | None = None
 
     def found(self) -> Found:
         """Do it, and look whether the graph obeys what is known."""
@@ -80,15 +72,18 @@ class Learning:
             return found.graph, found.dag
         chosen = self._score()
         with batches(chosen, self.workers, self.executor) as batch:
-            outcome = self._searched(Ledger(chosen, batch, self.told.score))
+            outcome = self._searched(Ledger(chosen, batch))
         return outcome.graph, outcome.dag
 
     def by_score(self) -> Found:
         """Search with a score, and fit the local models of the best DAG."""
-        chosen = self._score()
-        options = {"score_options": dict(getattr(chosen, "options", self.plan.options))}
-        with batches(chosen, self.workers, self.executor) as batch, self._looked_up(chosen, batch) as found:
-            ledger = Ledger(chosen, found, self.told.score, self.stop)
+        parents = self.plan.search_options.get("max_parents")
+        crew = Crew.of(self._score(), self.workers, self.executor is not None, self.memory_limit, parents)
+        chosen = crew.score
+        options = {"score_options": dict(getattr(chosen, "options", self.plan.options)), **crew.settings}
+        computing = batches(chosen, crew.workers, self.executor)
+        with computing as batch, self._looked_up(chosen, self.told.computed(batch)) as found:
+            ledger = Ledger(chosen, self.told.asked(found), self.stop)
             outcome = self._searched(ledger)
             ledger.go_on()
             fits, edges = _explained(outcome, ledger, self.table)
@@ -102,6 +97,7 @@ class Learning:
             options,
             ledger.at_rest(),
             outcome.finished,
+            crew.workers,
         )
 
     @contextmanager
@@ -136,7 +132,9 @@ class Learning:
             how["seed"] = self.seed
         if search.screens:
             how["shortlist"] = self._shortlist(subject.variables, options.pop("candidates"))
-        return search.run(subject, watch=self.told.step, knowledge=self.plan.knowledge, **how, **options)
+        outcome = search.run(subject, watch=self.told.step, knowledge=self.plan.knowledge, **how, **options)
+        self.told.ended(outcome.trace)
+        return outcome
 
     def _shortlist(self, names: Sequence[str], candidates: int | str | None) -> Screening | None:
         """Look at every pair of variables once, if there are too many to try all."""
@@ -151,8 +149,12 @@ class Learning:
             if isinstance(test, str)
             else _of_this_table("test", test, self.table)
         )
-        with batches_of_tests(chosen, self.workers, self.executor) as batch:
-            outcome = self._searched(chosen, batch=self.told.counting(batch))
+
+        def watched(batch: Spread) -> Spread:
+            return self.told.asked(self.told.computed(batch))
+
+        with batches_of_tests(chosen, self.workers, self.executor, watched) as batch:
+            outcome = self._searched(chosen, batch=batch)
         p_values = outcome.p_values
         edges = _edges(outcome, self.table, lambda a, b: {"p_value": p_values.get(frozenset((a, b)))})
         options = {"test_options": dict(getattr(chosen, "options", plan.options))}
@@ -161,6 +163,7 @@ class Learning:
     def by_method(self) -> Found:
         """Run a method that gives a DAG of its own."""
         plan = self.plan
+        self.told.step(Progress(str(plan.method), 0, 0))
         outcome = run_baseline(
             str(plan.method),
             self.table,
@@ -190,46 +193,6 @@ def _of_this_table(what: str, subject: Any, table: Dataset) -> Any:
     if isinstance(other, Dataset) and other.hash != table.hash:
         raise OptionError(f"the {what} was made for another table with the same names: make it for this one")
     return subject
-
-
-class Told:
-    """Turns the search's steps and the ledger's scores into one stream of Status."""
-
-    def __init__(self, watch: Callable[[Status], None] | None, started: float) -> None:
-        self._watch = watch
-        self._started = started
-        self._progress = Progress("forward", 0, 0)
-        self.scores = 0
-
-    def step(self, progress: Progress) -> None:
-        """Hear where the search is."""
-        self._progress = progress
-        self._tell()
-
-    def score(self) -> None:
-        """Hear that one more score was computed."""
-        self.scores += 1
-        self._tell()
-
-    def replicate(self, done: int) -> None:
-        """Hear how many graphs were learned from halves of the rows."""
-        self._progress = Progress("halves", done, self._progress.edges)
-        self._tell()
-
-    def counting(self, batch: Callable[[Sequence[Any]], Iterable[Any]]) -> Callable[[Sequence[Any]], Iterator[Any]]:
-        """Return the batch with every answer counted."""
-
-        def counted(queries: Sequence[Any]) -> Iterator[Any]:
-            for answer in batch(queries):
-                self.score()
-                yield answer
-
-        return counted
-
-    def _tell(self) -> None:
-        if self._watch:
-            now, p = time.perf_counter() - self._started, self._progress
-            self._watch(Status(p.phase, p.step, p.edges, self.scores, now))
 
 
 def _explained(outcome: Outcome, ledger: Ledger, table: Dataset) -> tuple[dict[str, LocalFit], tuple[Edge, ...]]:

@@ -24,13 +24,14 @@ from kerncause.confidence import Confidence, How, Replicate
 from kerncause.data import Dataset, OfTable
 from kerncause.errors import OptionError
 from kerncause.journal import Journal, writing
-from kerncause.learn import Learning, Told
+from kerncause.learn import Learning
 from kerncause.parallel import Trade, spread_over
 from kerncause.plan import Plan
 from kerncause.scores import Ledger
 from kerncause.scores.kernel import KernelScore
 from kerncause.scores.warm import WarmScore, Whole
 from kerncause.text import quoted
+from kerncause.watch import Told
 
 FILE = "confidence.jsonl"
 
@@ -64,7 +65,7 @@ class Repeating:
         """Learn the graph of one replicate, on one core."""
         rng = np.random.default_rng([self.seed, number, get_args(How).index(self.how)])
         table = self.table.sampled(rng, self.how == "bootstrap")
-        graph, dag = Learning(table, self.planned_for(table), self.seed, 1, None, Told(None, 0.0)).graphs()
+        graph, dag = Learning(table, self.planned_for(table), self.seed, 1, None, Told()).graphs()
         return Replicate(number, graph.directed_edges, graph.undirected_edges, dag.edges)
 
     def planned_for(self, table: Dataset) -> Plan:

@@ -28,6 +28,11 @@ class Stop:
         self._end = math.inf if seconds is None else time.monotonic() + seconds
         self._asked = asked
 
+    @property
+    def seconds_left(self) -> float | None:
+        """The seconds until it stops by itself; None: it does not."""
+        return None if self._end == math.inf else max(self._end - time.monotonic(), 0.0)
+
     def __call__(self) -> bool:
         """Tell whether it is time."""
         return time.monotonic() >= self._end or (self._asked is not None and self._asked())

@@ -10,10 +10,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from kerncause.cli.screen import REFRESH_SECONDS, Screen
+from kerncause.cli.progress import REFRESH_SECONDS
+from kerncause.cli.screen import Screen
 from kerncause.experiments import Experiment, Progress, Row, Standing
-from kerncause.experiments.standing import duration
-from kerncause.text import counted, printable
+from kerncause.text import counted, duration, printable
 
 # Where there is no terminal, a line this often.
 LOG_SECONDS = 60.0
@@ -75,10 +75,6 @@ class ExperimentScreen(Screen):
     def figure(self, paths: Sequence[Path]) -> None:
         """Say where a figure is."""
         self._out.print(Text(f"The figure is in {', '.join(printable(path, 200) for path in paths)}"))
-
-    def note(self, sentence: str) -> None:
-        """Show something to be known."""
-        self._out.print(Text.assemble(("note: ", "yellow"), sentence))
 
 
 def _line(progress: Progress) -> str:

@@ -10,6 +10,7 @@ import typer
 import kerncause
 from kerncause.baselines import BASELINES
 from kerncause.cli.app import app, examples
+from kerncause.cli.log import STANDARD_ERROR, logged
 from kerncause.cli.options import (
     DataPath,
     DecimalOption,
@@ -44,13 +45,14 @@ from kerncause.cli.options import (
 from kerncause.cli.screen import INTERRUPTED, Screen, errors
 from kerncause.errors import DataWarning
 from kerncause.independence import TESTS, make_test
-from kerncause.learn import Status
+from kerncause.memory import memory_bytes
 from kerncause.parallel import connected
 from kerncause.plan import DEFAULT_SCORE, Plan
 from kerncause.result import Result
 from kerncause.saved import load_result
 from kerncause.scores import Comparison, Ledger, make_score
 from kerncause.search import SEARCHES
+from kerncause.watch import Status
 
 
 @app.command(
@@ -141,6 +143,10 @@ def discover(
         str | None,
         typer.Option("--time-budget", metavar="TIME", help="Stop after 90s, 10m or 2h with the best graph so far."),
     ] = None,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option("--memory-limit", metavar="SIZE", help="Take no more than 500M or 4G in all: with fewer workers."),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Processes to use. Default: one per core.")
     ] = None,
@@ -158,6 +164,10 @@ def discover(
         typer.Option("--out", metavar="DIR", help="Write report.html, graph.json, graph.dot and trace.jsonl here."),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="With --out: write no report.html.")] = False,
+    log_json: Annotated[
+        Path | None,
+        typer.Option("--log-json", metavar="FILE", help="Append what happens, one JSON object a line; -: to stderr."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Learn a causal graph from a table.
@@ -167,7 +177,7 @@ def discover(
     An arrow is a direction that the data decide; a line can go either way, and its gain is that of left causing right.
     """
     screen = Screen(quiet)
-    with errors(), ExitStack() as at_the_end:
+    with errors(), ExitStack() as opened:
         asked = given(
             max_parents=max_parents,
             turning=turning or None,
@@ -187,17 +197,26 @@ def discover(
         plan = Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout, knowledge=known, **options)
         if dask is not None:
             refuse_with_dask(workers=workers, method=method)
-        executor = None if dask is None else at_the_end.enter_context(connected(dask))
+        executor = None if dask is None else opened.enter_context(connected(dask))
         if out is not None:
             Result.check_writable(out)  # say so now, not after an hour
+        memory_bytes(memory_limit)
+        log = opened.enter_context(logged(log_json))
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
         screen.table(table)
         if candidates is None:
             screen.candidates(plan.for_variables(len(table.variables)).search_options.get("candidates"))
+        log.started(table, plan.settings(seed, workers, executor))
         seconds = None if time_budget is None else span("--time-budget", time_budget).total_seconds()
-        with screen.progress() as watch, screen.stopping(by == "score") as interrupted, warnings.catch_warnings():
+        watchers, silent = [] if log_json is None else [log.watch], log_json == STANDARD_ERROR
+        with (
+            screen.progress(*watchers, silent=silent) as watch,
+            screen.stopping(by == "score") as interrupted,
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore", DataWarning)  # shown above
             warnings.showwarning = screen.warned
+            log.hear_warnings()
             result = kerncause.discover(
                 table,
                 score,
@@ -216,6 +235,7 @@ def discover(
                 directory=out,
                 resume=resume,
                 time_budget=seconds,
+                memory_limit=memory_limit,
                 stop=interrupted if by == "score" else None,
                 watch=watch,
                 **asked,
@@ -225,7 +245,10 @@ def discover(
                 if watch is not None:
                     watch(Status("explaining", 0, len(result.edge_list), result.scores_computed, result.seconds))
                 result.save(out, report=not no_report)
+        log.finished(result)
         screen.result(result, out, has_report=not no_report)
+        if log.problem is not None:
+            screen.note(log.problem)
         if interrupted():
             raise typer.Exit(INTERRUPTED)
 

@@ -3,9 +3,8 @@
 import shlex
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,14 @@ import numpy as np
 import pandas as pd
 import typer
 from rich.console import Console
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from kerncause.cli.progress import Watch, shown_on, ticking
 from kerncause.data import Dataset
 from kerncause.errors import KerncauseError
 from kerncause.explain import Curve, Explanation
 from kerncause.independence import TestResult
-from kerncause.learn import Status
 from kerncause.metrics import GraphComparison
 from kerncause.result import Result
 from kerncause.scores.cache import Holding
@@ -41,7 +39,6 @@ FIGURES: Mapping[str, Callable[[float], str]] = {
 }
 MOST_VARIABLES_SHOWN = 30
 MOST_PLACES_SHOWN = 7
-REFRESH_SECONDS = 0.1
 # What a shell expects of a program that Ctrl-C ended.
 INTERRUPTED = 130
 
@@ -51,14 +48,22 @@ def errors() -> Iterator[None]:
     """Turn what can go wrong into one sentence and an exit code."""
     try:
         yield
-    except KerncauseError as problem:
-        _fail(str(problem), 1)
-    except (OSError, UnicodeError) as problem:
-        _fail(f"the system refused: {problem}; check the paths and the terminal", 1)
-    except MemoryError:
-        _fail("there is not enough memory: use fewer rows, or fewer workers", 1)
-    except KeyboardInterrupt:
-        _fail("stopped; no result was written", INTERRUPTED)
+    except (KerncauseError, OSError, UnicodeError, MemoryError, KeyboardInterrupt) as problem:
+        _fail(*failure(problem))
+
+
+def failure(problem: BaseException) -> tuple[str, int]:
+    """Return what went wrong in a sentence, and the exit code for it."""
+    match problem:
+        case KerncauseError():
+            return str(problem), 1
+        case OSError() | UnicodeError():
+            return f"the system refused: {problem}; check the paths and the terminal", 1
+        case MemoryError():
+            return "there is not enough memory: use fewer rows, or fewer workers", 1
+        case KeyboardInterrupt():
+            return "stopped; no result was written", INTERRUPTED
+    return f"{type(problem).__name__}: {problem}", 1
 
 
 def _fail(sentence: str, code: int) -> None:
@@ -93,26 +98,14 @@ class Screen:
     def candidates(self, most: int | str | None) -> None:
         """Say that not all pairs are tried, if nobody asked for it."""
         if isinstance(most, int):
-            words = f"many variables: edges are tried with the {most} others that show most of each; see --candidates"
-            self._out.print(Text.assemble(("note: ", "yellow"), words))
+            self.note(f"many variables: edges are tried with the {most} others of each that show most; --candidates")
 
     @contextmanager
-    def progress(self) -> Iterator[Callable[[Status], None] | None]:
-        """Give a watcher that keeps one line up to date, on a terminal only."""
-        if self._quiet or not self._err.is_terminal:
-            yield None
-            return
-        # No refreshing thread: worker processes are forked from this one.
-        with Live(console=self._err, auto_refresh=False, transient=True) as live:
-            shown = 0.0
-
-            def watch(status: Status) -> None:
-                nonlocal shown
-                if time.monotonic() - shown > REFRESH_SECONDS:
-                    shown = time.monotonic()
-                    live.update(Text(_progress_line(status), style="dim"), refresh=True)
-
-            yield watch
+    def progress(self, *others: Watch, silent: bool = False) -> Iterator[Watch | None]:
+        """Give a watcher that shows where a run is, unless that is to be silent, and tells others as well."""
+        with ExitStack() as shown:
+            lines = [] if self._quiet or silent else [shown.enter_context(shown_on(self._err))]
+            yield shown.enter_context(ticking([*lines, *others]))
 
     @contextmanager
     def stopping(self, gently: bool) -> Iterator[Callable[[], bool]]:
@@ -147,6 +140,8 @@ class Screen:
         if not result.finished:
             more = "the same command goes on from here" if out else "with --out or --cache the same command goes on"
             self._out.print(Text.assemble(("note: ", "yellow"), f"stopped before the end; {more}"))
+        if "note" in (result.settings.get("memory") or {}):
+            self.note(result.settings["memory"]["note"])
         asked = (result.settings.get("confidence") or {}).get("repetitions", 0)
         done = 0 if result.confidence is None else result.confidence.replicates
         if done < asked:
@@ -181,6 +176,10 @@ class Screen:
         """Show what Python would warn of, as it shows everything else."""
         if not self._quiet:
             self._err.print(Text.assemble(("note: ", "yellow"), printable(str(message), 2000)), soft_wrap=True)
+
+    def note(self, sentence: str) -> None:
+        """Show something to be known."""
+        self._out.print(Text.assemble(("note: ", "yellow"), sentence))
 
     def say(self, words: str) -> None:
         """Say one thing."""
@@ -304,13 +303,6 @@ def _as_drawn(drawn: Simulation) -> list[str]:
 
 def _range(low: int, high: int | None) -> str:
     return str(low) if high in (None, low) else f"{low} to {high}"
-
-
-def _progress_line(status: Status) -> str:
-    return (
-        f"{status.phase}   step {status.step + 1}   {counted(status.edges, 'edge')}   "
-        f"{counted(status.scores, 'score')}   {status.seconds:.0f} s"
-    )
 
 
 def _curve_table(found: Explanation, curve: Curve) -> Table:

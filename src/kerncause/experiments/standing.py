@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kerncause.experiments.base import SCALES, Experiment, Scale
 from kerncause.experiments.run import rows_of, seconds_left
+from kerncause.text import duration
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,3 @@ def costs(standings: Sequence[Standing]) -> str:
     """Return a table of what there is and what it cost, as Markdown."""
     lines = ["| experiment | small | full | took, one core | full takes |", "|---|---|---|---|---|"]
     return "\n".join([*lines, *(f"| {' | '.join([s.experiment.name, *s.done(), *s.times()])} |" for s in standings)])
-
-
-def duration(seconds: float) -> str:
-    """Return a time in seconds, minutes or hours."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

@@ -58,13 +58,19 @@ def batches(score: LocalScore, workers: int | None = None, executor: Executor | 
 
 @contextmanager
 def batches_of_tests(
-    test: IndependenceTest, workers: int | None = None, executor: Executor | None = None
+    test: IndependenceTest,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    watched: Callable[[Spread], Spread] = lambda batch: batch,
 ) -> Iterator[Callable[[Sequence[TestQuery]], Iterable[TestResult]]]:
-    """Give a function that answers queries of independence in their order, for as long as the context lasts."""
+    """Give a function that answers queries of independence in their order, for as long as the context lasts.
+
+    `watched` makes of what computes a batch one that tells of every answer when it is there.
+    """
     with spread_over(TESTING, test, workers, executor) as batch:
 
         def in_order(queries: Sequence[TestQuery]) -> Iterable[TestResult]:
-            found = dict(batch(queries))
+            found = dict(watched(batch)(queries))
             return [found[query] for query in queries]
 
         yield in_order

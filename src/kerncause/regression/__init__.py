@@ -1,11 +1,13 @@
 """The Gaussian process in kernel space, and the engines that compute it."""
 
-from kerncause.regression.base import Engine, Evaluation, ExactEngine, Parameters, Problem
+from kerncause.regression.base import MOST_MEMORY, Engine, Evaluation, ExactEngine, Parameters, Problem
 from kerncause.regression.choose import ENGINES, certified_value, check_engine, choose_engine, make_engine
+from kerncause.regression.memory import Sizes, least_bytes, most_bytes
 from kerncause.regression.response import CentredKernelResponse, DataResponse, KernelResponse, Response
 
 __all__ = [
     "ENGINES",
+    "MOST_MEMORY",
     "CentredKernelResponse",
     "DataResponse",
     "Engine",
@@ -15,8 +17,11 @@ __all__ = [
     "Parameters",
     "Problem",
     "Response",
+    "Sizes",
     "certified_value",
     "check_engine",
     "choose_engine",
+    "least_bytes",
     "make_engine",
+    "most_bytes",
 ]

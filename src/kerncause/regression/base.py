@@ -25,18 +25,21 @@ from kerncause.regression.response import KernelResponse, Response
 Floats = npt.NDArray[np.float64]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
+# Bytes that one score may take, unless less is said.
+MOST_MEMORY = 4.0 * 2**30
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A response and its parents on the same rows, which may each stand for several of the table's n.
 
-    `model` says how the variable becomes the response.
+    `model` says how the variable becomes the response, `memory` how many bytes there are for it.
     """
 
     response: Points
     parents: tuple[Points, ...]
     model: Response = field(default_factory=KernelResponse)
+    memory: float = MOST_MEMORY
 
     @property
     def n(self) -> int:

@@ -9,9 +9,7 @@ from kerncause.regression.compressed import CompressedEngine
 from kerncause.regression.dense import DenseEngine
 from kerncause.regression.lowrank import LowRankEngine
 from kerncause.regression.semidense import SemidenseEngine
-from kerncause.text import quoted
-
-MOST_MEMORY = 4 * 2**30
+from kerncause.text import quoted, said_bytes
 
 
 class EngineType(Protocol):
@@ -64,11 +62,11 @@ def make_engine(problem: Problem, name: str, start: Parameters, tolerance: float
     """Build the engine asked for, for use near `start`."""
     chosen = choose_engine(problem, name, start, tolerance)
     memory = ENGINES[chosen].memory(problem, start)
-    if memory > MOST_MEMORY:
+    if memory > problem.memory:
         raise ComputationError(
             f"{problem.n:,} rows with {len(problem.response.distinct):,} different values are too many for the "
-            f"{chosen} engine ({memory / 2**30:.0f} GiB for one score): draw a sample of at most "
-            f"{int(problem.n * (MOST_MEMORY / memory) ** 0.5):,} rows, or round the values to fewer levels"
+            f"{chosen} engine ({said_bytes(memory)} for one score): draw a sample of at most "
+            f"{int(problem.n * (problem.memory / memory) ** 0.5):,} rows, or round the values to fewer levels"
         )
     return ENGINES[chosen].of(problem, start, tolerance)
 
@@ -81,7 +79,7 @@ def certified_value(problem: Problem, name: str, at: Parameters, tolerance: floa
 def _cheapest(problem: Problem, start: Parameters, tolerance: float) -> str:
     best, least = "", float("inf")
     for name, engine in ENGINES.items():
-        if engine.least_cost >= least or engine.memory(problem, start) > MOST_MEMORY:
+        if engine.least_cost >= least or engine.memory(problem, start) > problem.memory:
             continue
         cost = engine.cost(problem, start, tolerance)
         if cost < least:

@@ -77,8 +77,7 @@ class CompressedEngine(ExactEngine):
     @staticmethod
     def memory(problem: Problem, start: Parameters) -> float:
         """Bytes held at the peak of one evaluation."""
-        u, v = distinct_rows_at_most(problem), len(problem.response.distinct)
-        return 8.0 * (u * u * (len(problem.parents) + 4) + 5.0 * v * v + 4.0 * u * v)
+        return compressed_bytes(distinct_rows_at_most(problem), len(problem.response.distinct), len(problem.parents))
 
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L and its gradient."""
@@ -119,6 +118,11 @@ class CompressedEngine(ExactEngine):
         return product_gaussian(self._parent_distances, bandwidths) * self._count_products
 
 
+def compressed_bytes(u: int, v: int, parents: int) -> float:
+    """Return the bytes held at the peak of one evaluation."""
+    return 8.0 * (u * u * (parents + 5.0) + 6.0 * v * v + 4.0 * u * v)
+
+
 def distinct_rows_at_most(problem: Problem) -> int:
     """Return an upper bound on u that needs no pass over the data."""
     return _combinations_at_most(problem.parents, problem.rows)
@@ -136,6 +140,11 @@ def _combinations_at_most(variables: Sequence[Points], n: int) -> int:
         if product >= n:
             return n
     return product
+
+
+def combination_count(variables: Sequence[Points], n: int) -> int:
+    """Return how many combinations of the values of some variables occur in n rows."""
+    return len(_distinct_rows(variables, n)[1])
 
 
 def joint_rows(problem: Problem) -> tuple[Ints, Floats]:

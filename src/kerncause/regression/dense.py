@@ -44,7 +44,7 @@ class DenseEngine(ExactEngine):
     @staticmethod
     def memory(problem: Problem, start: Parameters) -> float:
         """Bytes held at the peak of one evaluation."""
-        return 8.0 * problem.n**2 * (len(problem.parents) + 7)
+        return dense_bytes(problem.n, len(problem.response.distinct), len(problem.parents))
 
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L and its gradient."""
@@ -68,6 +68,11 @@ class DenseEngine(ExactEngine):
         Y = self._response.outputs(parameters.response_bandwidth)[self._codes]
         K_PA = product_gaussian(self._parent_distances, parameters.bandwidths)
         return parameters.noise**2 * _factor(K_PA, parameters.noise).solve(Y)
+
+
+def dense_bytes(n: int, v: int, parents: int) -> float:
+    """Return the bytes held at the peak of one evaluation, for n rows with v different responses."""
+    return 8.0 * (n**2 * (parents + 7.0) + 5.0 * v**2)
 
 
 def _factor(K_PA: Floats, noise: float) -> Cholesky:

@@ -28,8 +28,8 @@ import numpy.typing as npt
 from kerncause.linalg import Cholesky, shifted
 from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, Problem
 from kerncause.regression.compressed import CompressedEngine, joint_row_count
-from kerncause.regression.exact import exact_engine
-from kerncause.regression.factors import JITTER, LEAST_JITTER, Basis, Inputs
+from kerncause.regression.exact import exact_engine, exact_fits
+from kerncause.regression.factors import CHUNK_ROWS, JITTER, LEAST_JITTER, Basis, Inputs
 from kerncause.regression.response import NO_PIVOTS, ProjectedResponse
 from kerncause.regression.semidense import excess, lack_of_response, response_error
 from kerncause.regression.sides import inputs_of
@@ -50,6 +50,9 @@ FEWEST_PIVOTS_ONCE = 200
 USUAL_TOLERANCE = 0.01
 ROUGHEST = 8.0
 MOST_FEATURE_BYTES = 2**29
+# A response of one column never needs more pivots than this; and so many bytes everything takes.
+MOST_RESPONSE_PIVOTS = 100
+LEAST_BYTES = 16.0 * 2**20
 # What an evaluation costs is estimated on so many rows, for a response of the usual rank.
 ESTIMATE_ROWS = 128
 TYPICAL_RANK = 15
@@ -198,7 +201,8 @@ class LowRankEngine:
     def _can_be_exact(self) -> bool:
         """Whether an engine that does not project K_PA is within reach."""
         nowhere = Parameters(1.0, np.ones(len(self.problem.parents)), 1.0)
-        return self.n <= EXACT_UP_TO or CompressedEngine.cost(self.problem, nowhere, 0.0) <= MOST_OPERATIONS
+        is_quick = self.n <= EXACT_UP_TO or CompressedEngine.cost(self.problem, nowhere, 0.0) <= MOST_OPERATIONS
+        return is_quick and exact_fits(self.problem, nowhere)
 
     def provisional_error(self, parameters: Parameters) -> float:
         """Return how many nats L/q is off in an evaluation, roughly: what the log-determinant may lack."""
@@ -239,7 +243,7 @@ class LowRankEngine:
         """Return L of the projected kernels and its gradient."""
         n, q, m, noise2 = self.n, self.problem.outputs, len(self.parent_pivots), parameters.noise**2
         X, P = self._bases(parameters)
-        chunks = _chunks(X, P)
+        chunks = _chunks(X, P, self.problem.memory)
         VtV, VtU, gram = _grams(chunks())
         W, solved = X.weight(gram), Solved.of(VtV, VtU, noise2, n)
         F, B_inverse = solved.F, solved.B.inverse()
@@ -304,7 +308,7 @@ class LowRankEngine:
         n, q, noise2 = self.n, self.problem.outputs, parameters.noise**2
         weights = self.response.root_weights**2
         X, P = self._bases(parameters, LEAST_JITTER)
-        chunks = _chunks(X, P)
+        chunks = _chunks(X, P, self.problem.memory)
         VtV, VtU, gram = _grams(chunks())
         W = X.weight(gram)
         coarse = Solved.of(VtV[:m, :m], VtU[:m], noise2, n)
@@ -337,15 +341,16 @@ class LowRankEngine:
         return exact_engine(self.problem, parameters, self.tolerance).residuals(parameters)
 
 
-def _chunks(X: ProjectedResponse, P: Basis) -> Callable[[], Iterator[Chunk]]:
+def _chunks(X: ProjectedResponse, P: Basis, memory: float) -> Callable[[], Iterator[Chunk]]:
     """Return what iterates over all rows: over what was kept the second time, if that is not too much."""
+    N, m = len(P.inputs.points), len(P.at)
 
     def made() -> Iterator[Chunk]:
         for rows in P.inputs.chunks():
             (raw, U), K_P = X.features(rows), P.kernel(rows)
             yield Chunk(rows, raw, U, K_P, P.features(K_P))
 
-    if 16 * len(P.inputs.points) * (X.rank + len(P.at)) > MOST_FEATURE_BYTES:
+    if 16 * N * (X.rank + m) > min(MOST_FEATURE_BYTES, memory - _bytes_beside(N, m, P.inputs.points.shape[1])):
         return made
     kept = list(made())
     return lambda: iter(kept)
@@ -360,6 +365,31 @@ def _grams(chunks: Iterator[Chunk]) -> tuple[Floats, Floats, Floats]:
         total = parts if total is None else (total[0] + parts[0], total[1] + parts[1], total[2] + parts[2])
     assert total is not None
     return total
+
+
+def lowrank_bytes(n: int, rows: int, columns: int, has_vectors: bool, memory: float) -> float:
+    """Return the bytes held at most, if there is so much memory: the features of all rows are kept if they fit.
+
+    Args:
+        n: rows of the table.
+        rows: those that differ.
+        columns: of the response and the parents.
+        has_vectors: whether the response may have several columns, and need as many pivots as the parents.
+        memory: bytes that may be taken.
+    """
+    m = max(
+        most_pivots(n, rows, MOST_OPERATIONS, FEWEST_PIVOTS),
+        most_pivots(n, rows, MOST_OPERATIONS_ONCE, FEWEST_PIVOTS_ONCE),
+    )
+    beside = _bytes_beside(rows, m, columns)
+    features = 16.0 * rows * (m if has_vectors else min(m, MOST_RESPONSE_PIVOTS)) + 16.0 * rows * m
+    return beside + min(features, MOST_FEATURE_BYTES, max(memory - beside, 0.0))
+
+
+def _bytes_beside(rows: int, m: int, columns: int) -> float:
+    """Return the bytes held beside the features of all rows, by m pivots: roughly, as measured."""
+    small, piece = 8.0 * m * m, 1.5 * min(rows, CHUNK_ROWS) * m
+    return 8.0 * (small + piece + rows * (12.0 + 2.0 * columns)) + LEAST_BYTES
 
 
 def most_pivots(n: int, distinct_rows: int, operations: float, fewest: int) -> int:

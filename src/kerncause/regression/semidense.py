@@ -30,6 +30,8 @@ LACK_SLACK = 10.0
 STRICTNESS = (1.0, 10.0, 100.0, 1000.0)
 # With more pivots than this share of the rows nothing is gained over the dense engine.
 MOST_SHARE = 0.5
+# Numbers a row that features of a response of the usual rank take, with what is computed of them.
+FEATURES_HELD = 600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class SemidenseEngine:
 
     @classmethod
     def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Engine:
-        """Build the engine with pivots chosen at `start`; the dense one where that takes too many."""
+        """Build the engine with pivots chosen at `start`; the dense one where that takes too many, if it has room."""
         problem = problem.repeated()
         response, parents = inputs_of(problem, np.arange(problem.n))
         return cls(problem, tolerance, response, parents, NO_PIVOTS)._repivoted(start)
@@ -65,7 +67,7 @@ class SemidenseEngine:
     @staticmethod
     def memory(problem: Problem, start: Parameters) -> float:
         """Bytes held at the peak of one evaluation."""
-        return 8.0 * problem.n**2 * 4
+        return semidense_bytes(problem.n)
 
     def provisional_error(self, parameters: Parameters) -> float:
         """Return how many nats L/q is off in an evaluation, roughly."""
@@ -93,7 +95,9 @@ class SemidenseEngine:
         most = max(int(MOST_SHARE * self.n), 2)
         lack = lack_of_response(parameters, self.tolerance) / strictness
         pivots = self.problem.model.pivots(self.response, parameters.response_bandwidth, lack, most)
-        return DenseEngine(self.problem) if len(pivots) >= most else replace(self, response_pivots=pivots)
+        if len(pivots) >= most and DenseEngine.memory(self.problem, parameters) <= self.problem.memory:
+            return DenseEngine(self.problem)
+        return replace(self, response_pivots=pivots)
 
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L and its gradient."""
@@ -163,6 +167,11 @@ class SemidenseEngine:
     def residuals(self, parameters: Parameters) -> Floats:
         """Return Y - K_PA K_t^-1 Y."""
         return DenseEngine(self.problem).residuals(parameters)
+
+
+def semidense_bytes(n: int) -> float:
+    """Return the bytes held at the peak of one evaluation: four square matrices, and the response's features."""
+    return 8.0 * (4.0 * n**2 + FEATURES_HELD * n)
 
 
 def lack_of_response(parameters: Parameters, tolerance: float) -> float:

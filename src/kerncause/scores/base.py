@@ -80,6 +80,23 @@ class PreparedScore(LocalScore, Protocol):
         ...
 
 
+@runtime_checkable
+class SizedScore(LocalScore, Protocol):
+    """A score that says what memory it takes, and can make do with less."""
+
+    def most_memory(self, parents: int) -> float:
+        """Return the bytes that one of its scores takes at its worst, with at most so many parents."""
+        ...
+
+    def least_memory(self, parents: int, share: float = 1.0) -> float:
+        """Return the bytes with which all can still be computed, on a share of the rows."""
+        ...
+
+    def within(self, memory: int) -> LocalScore:
+        """Return the same score with no more memory than that for one."""
+        ...
+
+
 @dataclass(frozen=True)
 class LocalFit:
     """A local score and the model behind it.

@@ -48,6 +48,10 @@ SMALLEST_SHARE = 1e-13
 # How much of a kernel's trace its pivots may miss, in units of tolerance times ridge; tried in turn.
 LACKS = (0.1, 1e-3, 1e-5)
 MOST_PIVOTS = 1000
+# What is held at once, as measured: features of both sides, and square matrices beside those of the parents.
+FEATURE_COPIES = 2.5
+TYPICAL_RANK = 200
+SQUARE_MATRICES = 8
 # The value is compared with that of the pivots which miss so many times more.
 ROUGHER = 30.0
 
@@ -96,6 +100,13 @@ class CrossValidatedScore(TableScore):
     def resolution(self) -> float:
         """How far values may be off: a search takes no smaller gain for one."""
         return float(self._options["tolerance"])
+
+    def most_memory(self, parents: int) -> float:
+        """Return the bytes that one of its scores takes at its worst: features with most pivots, or square matrices."""
+        n = self.data.n_rows
+        features = FEATURE_COPIES * min(n, MOST_PIVOTS + TYPICAL_RANK) * n
+        square = (parents + SQUARE_MATRICES) * n * n
+        return 8.0 * (square if self._engine(n) == "dense" else features) + self._copies
 
     def prepare(self) -> None:
         """Group equal values of every variable, and measure its bandwidth."""

@@ -11,7 +11,7 @@ A score of this family says what Y, r and t are (`kerncause.scores.response_mode
 from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,17 @@ from kerncause.errors import ComputationError, DataError, OptionError
 from kerncause.kernels import median_heuristic
 from kerncause.linalg import one_blas_thread
 from kerncause.regression import (
+    MOST_MEMORY,
     ExactEngine,
     Parameters,
     Problem,
+    Sizes,
     certified_value,
     check_engine,
     choose_engine,
+    least_bytes,
     make_engine,
+    most_bytes,
 )
 from kerncause.scores.base import LocalFit, Lookup
 from kerncause.scores.climb import START_SCALES, Climb, Precursor, Task, climb, finish
@@ -65,6 +69,8 @@ class KernelScore(TableScore):
         parent_bounds: where each s_k may lie. The upper end acts as a penalty for parents: a parent that
             says nothing costs likelihood because its bandwidth cannot grow without limit.
         noise_bounds: where s_e may lie; by default what suits the score.
+        memory: bytes that one score may take; 4 GiB if nothing is said. With less, `auto` leaves out engines that
+            would take more, and an engine that was asked for is refused.
     """
 
     default_noise_bounds: ClassVar[Interval] = (0.001, 10.0)
@@ -81,6 +87,7 @@ class KernelScore(TableScore):
         tolerance: float = 0.01,
         parent_bounds: Interval = (0.1, 10.0),
         noise_bounds: Interval | None = None,
+        memory: int | None = None,
     ) -> None:
         if bandwidths not in get_args(Bandwidths):
             raise OptionError(f"bandwidths cannot be {quoted(bandwidths)}: choose per-parent or shared")
@@ -99,6 +106,10 @@ class KernelScore(TableScore):
             parent_bounds=check_interval("parent_bounds", parent_bounds),
             noise_bounds=check_interval("noise_bounds", noise_bounds or self.default_noise_bounds),
         )
+        if memory is not None:
+            if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
+                raise OptionError(f"memory cannot be {memory}: give a number of bytes")
+            self._options["memory"] = memory
 
     @property
     def resolution(self) -> float:
@@ -113,6 +124,19 @@ class KernelScore(TableScore):
         """Group equal values of every variable, and measure where its bandwidth starts."""
         for name in self.data.names:
             median_heuristic(self._table.points(name))
+
+    def most_memory(self, parents: int) -> float:
+        """Return the bytes that one of its scores takes at its worst."""
+        memory = self._options.get("memory", MOST_MEMORY)
+        return most_bytes(Sizes.of(self._table, parents), self._options["engine"], memory) + self._copies
+
+    def least_memory(self, parents: int, share: float = 1.0) -> float:
+        """Return the bytes with which all can still be computed, on a share of the rows."""
+        return least_bytes(Sizes.of(self._table, parents).on(share), self._options["engine"]) + share * self._copies
+
+    def within(self, memory: int) -> Self:
+        """Return the same score with no more memory than that for one."""
+        return type(self)(self.data, **{**self._options, "memory": max(memory - int(self._copies), 1)})
 
     def precursor(self, target: str, parents: Collection[str], lookup: Lookup) -> LocalFit | list[frozenset[str]]:
         """Return the fit without the parent that alone explains least, or what must be fitted to know it."""
@@ -332,7 +356,7 @@ class KernelScore(TableScore):
         """
         response, parents = data.points(target), tuple(data.points(name) for name in names)
         model = self._model(response, whole or response)
-        problem = Problem(response, parents, model.response)
+        problem = Problem(response, parents, model.response, self._options.get("memory", MOST_MEMORY))
         outputs = problem.outputs
         heuristic = Parameters(model.start, np.array([median_heuristic(p) for p in parents]), START_NOISE)
         layout = Layout(

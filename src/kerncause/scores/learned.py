@@ -67,6 +67,7 @@ class LearnedKernelScore(KernelScore):
         response_bounds: Interval = (0.1, 10.0),
         parent_bounds: Interval = (0.1, 10.0),
         noise_bounds: Interval | None = None,
+        memory: int | None = None,
     ) -> None:
         super().__init__(
             data,
@@ -76,6 +77,7 @@ class LearnedKernelScore(KernelScore):
             tolerance=tolerance,
             parent_bounds=parent_bounds,
             noise_bounds=noise_bounds,
+            memory=memory,
         )
         if not isinstance(tie_weight, bool):
             raise OptionError(f"tie_weight cannot be {quoted(tie_weight)}: choose true or false")

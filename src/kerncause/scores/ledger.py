@@ -60,7 +60,6 @@ class Ledger:
     Args:
         score: any LocalScore.
         batch: computes a sequence of queries, in any order; by default here, one after the other.
-        on_score: called after each score that was computed.
         stop: tells after each score whether to go on; if not, `Stopped` is raised, once.
     """
 
@@ -68,11 +67,10 @@ class Ledger:
         self,
         score: LocalScore,
         batch: Batch | None = None,
-        on_score: Callable[[], None] | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> None:
         self.score = score
-        self._batch, self._on_score, self._stop = batch, on_score, stop
+        self._batch, self._stop = batch, stop
         self._staged = score if isinstance(score, StagedScore) else None
         self._incomplete = score.incomplete if isinstance(score, RowwiseScore) else frozenset[str]()
         self._fits: dict[Query, LocalFit] = {}
@@ -142,10 +140,7 @@ class Ledger:
                     raise ComputationError(
                         f"the score of {quoted(query.target)} with parents {sorted(query.parents)} is not a number"
                     )
-                is_new = query not in self._fits
                 self._fits[query] = fit
-                if is_new and self._on_score is not None:
-                    self._on_score()
                 if self._stop is not None and self._stop():
                     self.go_on()
                     raise Stopped

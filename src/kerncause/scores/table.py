@@ -9,6 +9,11 @@ from kerncause.errors import OptionError
 from kerncause.scores.base import LocalFit
 from kerncause.text import quoted
 
+# Numbers that a regression or a count holds for each value it looks at.
+NUMBERS_PER_CELL = 6.0
+# Bytes for each value of the table that half of it takes, with its codes and with which are equal.
+BYTES_OF_HALF = 20.0
+
 
 class TableScore(OfTable, ABC):
     """A score of a Dataset."""
@@ -21,6 +26,25 @@ class TableScore(OfTable, ABC):
     def restricted_to(self, variables: Collection[str]) -> Self:
         """Return the score on the rows where all of `variables` have a value (equal rows may be counted)."""
         return type(self)(self._table.complete_for(variables), **self._options)
+
+    def most_memory(self, parents: int) -> float:
+        """Return the bytes that one of its scores takes at its worst, with at most so many parents: roughly."""
+        rows, columns = self._table.values.shape
+        numbers = float(rows * min(parents + 2, columns))
+        return 8.0 * NUMBERS_PER_CELL * numbers + self._copies
+
+    def least_memory(self, parents: int, share: float = 1.0) -> float:
+        """Return the bytes with which all can still be computed, on a share of the rows."""
+        return share * self.most_memory(parents)
+
+    def within(self, memory: int) -> Self:
+        """Return the same score with no more memory than that for one."""
+        return self
+
+    @property
+    def _copies(self) -> float:
+        """The bytes of the parts of the table that a worker makes for itself: fewer rows, and complete ones."""
+        return (2.0 if self.incomplete else 1.0) * BYTES_OF_HALF * self._table.values.size
 
     @abstractmethod
     def fit(self, target: str, parents: Collection[str] = ()) -> LocalFit:

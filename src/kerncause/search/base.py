@@ -100,11 +100,21 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a search is."""
+    """Where a search is.
+
+    Attributes:
+        phase: what it is doing.
+        step: the steps taken so far.
+        edges: of the graph it is at.
+        trace: those steps.
+        batch: what one batch of scores or tests is here: a level or a size if it is the whole of one.
+    """
 
     phase: str
     step: int
     edges: int
+    trace: Sequence[Step] = ()
+    batch: str = "batch"
 
 
 Watcher = Callable[[Progress], None]

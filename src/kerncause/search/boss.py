@@ -143,7 +143,7 @@ class _Run:
         for node in cycle(order):
             if unmoved == len(order):
                 return order
-            self._watch(Progress("order", len(self.trace), self._noted.edge_count()))
+            self._watch(Progress("order", len(self.trace), self._noted.edge_count(), tuple(self.trace)))
             moved, gain = self._best_place(order, node)
             unmoved = 0 if moved != order else unmoved + 1
             if moved != order:

@@ -88,7 +88,7 @@ class _Run:
     def score_all(self, prune: float) -> None:
         """Score the parent sets, those of one size in one batch."""
         for count in range(self._max_parents + 1):
-            self._watch(Progress(f"sets of {count}", count, 0))
+            self._watch(Progress(f"sets of {count}", count, 0, batch="size"))
             new = {
                 (node, parents): self._comparison(node, parents)
                 for node in range(self._size)

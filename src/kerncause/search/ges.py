@@ -169,7 +169,7 @@ class _Run:
         """Take the best operator while it gains; return how many were taken."""
         taken = 0
         while True:
-            self._watch(Progress(phase, len(self.trace), self.graph.edge_count()))
+            self._watch(Progress(phase, len(self.trace), self.graph.edge_count(), tuple(self.trace)))
             least = TIE if phase == "backward" else max(TIE, self.ledger.resolution)
             move = self._best(self._permitted(operators(self.graph, self._max_parents)), least, only_new)
             if move is None:

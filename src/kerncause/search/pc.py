@@ -236,7 +236,7 @@ class _Run:
         )
 
     def _tell(self, phase: str) -> None:
-        self._watch(Progress(phase, len(self.trace), self._graph.edge_count()))
+        self._watch(Progress(phase, len(self.trace), self._graph.edge_count(), tuple(self.trace), batch="level"))
 
 
 def _sets(graph: Adjacency, pair: Pair, size: int) -> list[tuple[int, ...]]:
