@@ -1,13 +1,14 @@
 """What a large run costs on a cluster: sending a task, one local score, and from these a search that nobody has run.
 
-The model of a search by GES with p variables that end with m parents each on average:
+The model of a search by GES with p variables that end with m parents each on average, and edges tried with q others of
+each: all p - 1, or 20 at most where each has 10 candidates and is one of 10 others:
 
-* The first step scores every pair: p (p - 1) scores with one parent, all at once.
-* Every edge that is added to a variable with k - 1 parents makes new candidates of it: p - k - 1 scores with k + 1
+* The first step scores every pair: p q scores with one parent, all at once.
+* Every edge that is added to a variable with k - 1 parents makes new candidates of it: q - k scores with k + 1
   parents, which the next step needs. Steps come one after the other, so no more workers than that are busy. With m = 2
   there are p such steps with two parents and p with three.
 
-    seconds(W) = ceil(p (p - 1) / W) t_1 + p ceil((p - 2) / W) t_2 + p ceil((p - 3) / W) t_3
+    seconds(W) = ceil(p q / W) t_1 + p ceil((q - 1) / W) t_2 + p ceil((q - 2) / W) t_3
 
 with t_k the seconds of a score with k parents, and sending a task added to each. Scores of other sets for the same
 step, removing edges and settling come on top: it is a lower bound, good for the order of magnitude. At a million rows
@@ -36,6 +37,7 @@ PARENTS = (1, 2, 3)
 TASKS = 300
 VARIABLES, MANY_ROWS = 100, 1_000_000
 WORKERS = (1, 16, 256)
+TRIED = {"all pairs": VARIABLES - 1, "10 candidates": 20}
 
 
 class Nothing:
@@ -57,19 +59,17 @@ def cluster_tasks() -> Iterator[Row]:
             yield Row(what, f"{seconds[parents, n]:.2f} s of a core")
     seconds[1, MANY_ROWS] = _score_seconds(MANY_ROWS, 1)
     yield Row(f"one local score, 1 continuous parent, n={MANY_ROWS:,}", f"{seconds[1, MANY_ROWS]:.1f} s of a core")
-    for n in ROWS[1:]:
-        yield Row(
-            _search(n), _in_words([_whole(workers, [seconds[k, n] for k in PARENTS], sending) for workers in WORKERS])
-        )
     growth = seconds[1, MANY_ROWS] / seconds[1, ROWS[-1]]
-    grown = [seconds[k, ROWS[-1]] * growth for k in PARENTS]
-    by_model = _in_words([_whole(workers, grown, sending) for workers in WORKERS])
-    guessed = " and ".join(f"{second:.0f} s" for second in grown[1:])
-    yield Row(_search(MANY_ROWS), f"{by_model} (with {guessed} for 2 and 3 parents)")
-
-
-def _search(n: int) -> str:
-    return f"by the model, {VARIABLES} variables, n={n:,}, on {', '.join(map(str, WORKERS))} workers"
+    for k in PARENTS[1:]:
+        seconds[k, MANY_ROWS] = seconds[k, ROWS[-1]] * growth
+        yield Row(f"the same, {k} parents, by growth", f"({seconds[k, MANY_ROWS]:.0f} s)")
+    for tried, others in TRIED.items():
+        for n in (*ROWS[1:], MANY_ROWS):
+            each = [seconds[k, n] + sending for k in PARENTS]
+            yield Row(
+                f"by the model, {VARIABLES} variables, {tried}, n={n:,}, on {', '.join(map(str, WORKERS))} workers",
+                _in_words([_whole(workers, others, each) for workers in WORKERS]),
+            )
 
 
 def _sending() -> Generator[Row, None, float]:
@@ -115,12 +115,10 @@ def _score_seconds(n: int, parents: int) -> float:
         return time.process_time() - before
 
 
-def _whole(workers: int, seconds: list[float], sending: float) -> float:
-    """Return the seconds of a search by the model."""
-    p = VARIABLES
-    each = [second + sending for second in seconds]
-    first = math.ceil(p * (p - 1) / workers) * each[0]
-    return first + sum(p * math.ceil((p - k) / workers) * each[k - 1] for k in PARENTS[1:])
+def _whole(workers: int, others: int, each: list[float]) -> float:
+    """Return the seconds of a search by the model, from those of a score with 1, 2 and 3 parents."""
+    first = math.ceil(VARIABLES * others / workers) * each[0]
+    return first + sum(VARIABLES * math.ceil((others - k + 1) / workers) * each[k - 1] for k in PARENTS[1:])
 
 
 def _in_words(seconds: list[float]) -> str:
