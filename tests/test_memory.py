@@ -116,16 +116,22 @@ def test_gaps_take_copies_of_the_table():
     assert make_score("bic", gaps).most_memory(2) > make_score("bic", whole).most_memory(2)
 
 
-PEAK = """
-import sys, os, json, resource
+# The peak of this program alone: getrusage would tell that of the process which started it, if it was higher.
+HIGHEST = """
+def highest():
+    with open("/proc/self/status") as status:
+        return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+"""
+
+PEAK = (
+    HIGHEST
+    + """
+import json, sys
 import numpy as np
 from kerncause import Dataset
 from kerncause.regression import Parameters, Problem
 from kerncause.regression.choose import ENGINES
 from kerncause.regression import Sizes, most_bytes
-
-def highest():
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 engine, n, k, levels, memory = sys.argv[1], *map(int, sys.argv[2:])
 rng = np.random.default_rng(0)
@@ -148,6 +154,7 @@ certified = made.certified(at)[0]
 said = most_bytes(Sizes.of(data, k), engine, float(memory))
 print(json.dumps([highest() - before, said, ENGINES[engine].memory(problem, at), value, certified, made.name]))
 """
+)
 
 
 def peak(engine, n, k, levels=0, memory=int(MOST_MEMORY)):
@@ -177,8 +184,10 @@ def test_many_rows_take_what_was_said(n, k):
     assert said <= 2.5 * took
 
 
-WORKERS = """
-import json, os, resource, sys
+WORKERS = (
+    HIGHEST
+    + """
+import json, os, sys
 import numpy as np
 from kerncause import Dataset, LearnedKernelScore
 from kerncause.memory import Crew, memory_bytes
@@ -189,7 +198,7 @@ class Peaking(LearnedKernelScore):
     def fit(self, target, parents=(), begin=None, *, settle=True):
         fit = super().fit(target, parents, begin)  # with its certificate, which takes most
         with open(sys.argv[1], "a") as file:
-            file.write(json.dumps([os.getpid(), 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]) + "\\n")
+            file.write(json.dumps([os.getpid(), highest()]) + "\\n")
         return fit
 
 rng = np.random.default_rng(0)
@@ -203,6 +212,7 @@ with batches(crew.score, crew.workers) as batch:
     list(batch([Query("x4", parents) for parents in sets]))
 print(json.dumps([os.getpid(), crew.workers, crew.settings["memory"]]))
 """
+)
 
 
 @pytest.mark.long
