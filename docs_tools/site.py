@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/RESULTS.md", "benchmarks/METHODS.md")
+PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/RESULTS.md", "benchmarks/METHODS.md", "experiments/protocol.md")
 PICTURES = "experiments/*.svg"
 SCRIPTS = "examples/*.py"
 # Where a page of the site has another place in the repository than its path says.

@@ -10,22 +10,40 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kstest
+from typer.testing import CliRunner
 
+from kerncause.cli import app
 from kerncause.data import Kind, read_table
 from kerncause.errors import KerncauseError, OptionError
 from kerncause.graphs import DAG
-from kerncause.simulate import DEFAULTS, KINDS, Bins, Distribution, Function, Mechanism, Settings, simulate
-from kerncause.simulate.functions import FAMILIES, draw_function
+from kerncause.simulate import (
+    DEFAULTS,
+    KINDS,
+    Bins,
+    Choice,
+    Distribution,
+    Effects,
+    Function,
+    Mechanism,
+    Settings,
+    simulate,
+)
+from kerncause.simulate.categories import draw_choice, draw_effects
+from kerncause.simulate.functions import FAMILIES, draw_function, draw_weight
 from kerncause.simulate.graph import random_dag
-from kerncause.simulate.mechanism import MOST_DRAWS, draw_mechanism, is_usable
+from kerncause.simulate.mechanism import MOST_DRAWS, Draw, draw_mechanism, is_usable
 
 # The graph
 
 
-@given(st.integers(2, 40), st.floats(0, 1), st.integers(0, 2**32))
-def test_graphs_have_exactly_the_edges_asked_for(variables, density, seed):
-    dag, order = random_dag(np.random.default_rng(seed), variables, density)
-    assert len(dag.edges) == round(density * (variables * (variables - 1) / 2))
+@given(st.integers(2, 40), st.floats(0, 1), st.integers(0, 2**32), st.data())
+def test_graphs_have_exactly_the_edges_asked_for(variables, density, seed, data):
+    isolated = data.draw(st.sampled_from([0, 1, variables // 2, variables]))
+    dag, order = random_dag(np.random.default_rng(seed), variables, density, isolated)
+    joined = variables - isolated
+    assert len(dag.edges) == round(density * (joined * (joined - 1) / 2))
+    assert len({node for edge in dag.edges for node in edge}) <= joined
     assert dag.nodes == tuple(f"x{i}" for i in range(1, variables + 1))
     assert DAG(dag.nodes, dag.edges) == dag  # checked as a user's graph would be: no cycle, no edge twice
     place = {dag.nodes[i]: position for position, i in enumerate(order)}
@@ -111,30 +129,80 @@ def twelve(number):
     return float(f"{number:.12g}")
 
 
+FORMULAS = {
+    "linear": lambda f, v: f.weight * v,
+    "sin": lambda _, v: math.sin(v),
+    "cos": lambda _, v: math.cos(v),
+    "tanh": lambda _, v: math.tanh(v),
+    "exp": lambda _, v: math.exp(v),
+    "power": lambda f, v: v**f.exponent,
+    "fan": lambda _, v: 0.2 + abs(v),
+    "rise": lambda _, v: 1.2 + math.tanh(v),
+    "wave": lambda _, v: 1.2 + math.sin(v),
+}
+
+
+def slowly(function, numbers):
+    # To 12 digits before and after each function, as documented: sin(exp(25)) shows the difference.
+    return [twelve(FORMULAS[function.family](function, twelve(v))) for v in numbers]
+
+
+def added(lists, rows):
+    return [math.fsum(numbers) for numbers in zip(*lists, strict=True)] if lists else [0.0] * rows
+
+
+def standardised(simulation, name):
+    columns = []
+    for column in simulation.latent[name].T:
+        mean = math.fsum(column) / len(column)
+        deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in column) / len(column))
+        columns.append([(v - mean) / deviation for v in column])
+    return added(columns, len(simulation.frame))
+
+
 def twin(simulation, name):
     """One variable again, number by number, from the recorded mechanism, the recorded noise and its parents."""
-    mechanism = simulation.mechanisms[name]
+    mechanism, noise = simulation.mechanisms[name], simulation.noise[name]
     rows = len(simulation.frame)
-    sums = [0.0] * rows
-    for parent in mechanism.parents:
-        for column in simulation.latent[parent].T:
-            mean = math.fsum(column) / rows
-            deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in column) / rows)
-            sums = [s + (v - mean) / deviation for s, v in zip(sums, column, strict=True)]
-    formulas = {
-        "linear": lambda f, v: f.weight * v,
-        "sin": lambda _, v: math.sin(v),
-        "cos": lambda _, v: math.cos(v),
-        "tanh": lambda _, v: math.tanh(v),
-        "exp": lambda _, v: math.exp(v),
-        "power": lambda f, v: v**f.exponent,
-    }
-    f, g, noise = mechanism.inner, mechanism.outer, simulation.noise[name]
-    if f is None:
+    if isinstance(mechanism, Choice):
+        return twin_choice(simulation, mechanism, noise)
+    if not mechanism.parents:
         return noise
-    # To 12 digits after each step, as documented: sin(exp(25)) shows the difference.
-    sums = [twelve(formulas[f.family](f, twelve(s))) for s in sums]
-    return np.array([[formulas[g.family](g, s + e) for e in row] for s, row in zip(sums, noise, strict=True)])
+    worth = {effects.parent: effects.numbers for effects in mechanism.effects}
+    parents = [
+        [worth[p][int(code) - 1] for code in simulation.latent[p][:, 0]] if p in worth else standardised(simulation, p)
+        for p in mechanism.parents
+    ]
+    sums = added(parents, rows)
+    if mechanism.terms:
+        explained = added([slowly(f, v) for f, v in zip(mechanism.terms, parents, strict=True)], rows)
+    else:
+        explained = slowly(mechanism.inner, sums)
+    scales = slowly(mechanism.scale, sums) if mechanism.scale else [1.0] * rows
+    g = mechanism.outer or Function("power", exponent=1)
+    return np.array(
+        [
+            [FORMULAS[g.family](g, s + scale * e) for e in row]
+            for s, scale, row in zip(explained, scales, noise, strict=True)
+        ]
+    )
+
+
+def twin_choice(simulation, mechanism, noise):
+    chosen = []
+    for i, row in enumerate(noise):
+        utilities = []
+        for base, terms, e in zip(mechanism.bases, mechanism.terms, row, strict=True):
+            worth = 0.0
+            for parent, term in zip(mechanism.parents, terms, strict=True):
+                if isinstance(term, Effects):
+                    assert term.parent == parent
+                    worth += term.numbers[int(simulation.latent[parent][i, 0]) - 1]
+                else:
+                    worth += slowly(term, [standardised(simulation, parent)[i]])[0]
+            utilities.append(base + 2 * worth + e)
+        chosen.append([1 + utilities.index(max(utilities))])
+    return np.array(chosen)
 
 
 def twin_bins(values, levels):
@@ -144,14 +212,16 @@ def twin_bins(values, levels):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_slow_twin_replays_what_was_recorded(kind):
-    for seed in range(40):
-        simulation = simulate(kind, variables=6, density=0.6, rows=40, seed=seed)
+    for seed in range(5 if kind == "nominal" else 40):
+        simulation = simulate(kind, variables=6, density=0.6, rows=40, seed=seed, isolated=seed % 2)
         for name, mechanism in simulation.mechanisms.items():
             assert set(mechanism.parents) == simulation.dag.parents(name)
             again, latent = twin(simulation, name), simulation.latent[name]
             np.testing.assert_allclose(latent, again, rtol=1e-9, atol=1e-9 * np.abs(again).max())
             shown = simulation.frame[list(mechanism.columns)].to_numpy()
-            if mechanism.bins is None:
+            if isinstance(mechanism, Choice):
+                assert shown.tolist() == [[f"c{int(code)}"] for (code,) in latent]
+            elif mechanism.bins is None:
                 np.testing.assert_array_equal(shown, latent)
             else:
                 np.testing.assert_array_equal(shown, twin_bins(latent, mechanism.bins.levels))
@@ -196,13 +266,16 @@ def test_columns_are_finite_vary_and_have_no_far_outlier(kind):
     for seed in range(500):
         rows = (12, 30, 200)[seed % 3]
         simulation = simulate(kind, variables=5, density=(0.2, 0.5, 0.8, 1)[seed % 4], rows=rows, seed=seed)
+        if kind == "nominal":
+            simulation.frame[:] = simulation.frame.replace(r"^c", "", regex=True)
         table = simulation.frame.to_numpy(dtype=float)
         assert np.isfinite(table).all()
         deviations = table.std(axis=0)
         assert (deviations > 1e-7 * np.abs(table).max(axis=0)).all()
         farthest = np.abs(table - table.mean(axis=0)).max(axis=0) / deviations
         # One row never makes up more than nine tenths of a column's variance.
-        assert (farthest <= min(12, math.sqrt(0.9 * rows)) * (1 + 1e-9)).all()
+        limit = math.inf if kind == "heavy-tailed" else 12
+        assert (farthest <= min(limit, math.sqrt(0.9 * rows)) * (1 + 1e-9)).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -218,12 +291,12 @@ def test_a_mechanism_that_never_does_falls_back_to_ranks():
     summed = np.zeros(1000)
     summed[7] = 1e6
     for blank in (Mechanism("x1", ("x1_1", "x1_2"), ("x2",)), Mechanism("x1", ("x1_1", "x1_2"), ())):
-        draw = draw_mechanism(np.random.default_rng(0), blank, summed, most_draws=0, levels=5)
+        draw = draw_mechanism(np.random.default_rng(0), blank, summed[:, None], most_draws=0, levels=5)
         assert draw.mechanism.outer == Function("rank")
         assert draw.mechanism.redraws == 0
         np.testing.assert_allclose(np.sort(draw.values, axis=0)[:, 0], np.arange(1, 1001) * 2 / 1001 - 1, atol=1e-12)
         assert is_usable(draw.values)
-        assert np.bincount(draw.table[:, 0]).tolist() == [0, 200, 200, 200, 200, 200]
+        assert np.bincount(draw.table["x1_1"]).tolist() == [0, 200, 200, 200, 200, 200]
         if blank.parents:
             assert draw.values[7].argmax() == 0
             assert (draw.values[7] == draw.values.max(axis=0)).all()
@@ -232,7 +305,9 @@ def test_a_mechanism_that_never_does_falls_back_to_ranks():
 def test_unusable_mechanisms_are_thrown_away_and_counted():
     summed = np.zeros(1000)
     summed[7] = 1e6  # exp overflows, lines and powers leave one outlier: a bounded function must come in between
-    draws = [draw_mechanism(np.random.default_rng(s), Mechanism("y", ("y",), ("x",)), summed) for s in range(100)]
+    draws = [
+        draw_mechanism(np.random.default_rng(s), Mechanism("y", ("y",), ("x",)), summed[:, None]) for s in range(100)
+    ]
     assert all(is_usable(draw.values) for draw in draws)
     assert all({draw.mechanism.inner.family, draw.mechanism.outer.family} & {"sin", "cos", "tanh"} for draw in draws)
     assert 0 < sum(draw.mechanism.redraws for draw in draws) < 100 * MOST_DRAWS
@@ -336,9 +411,205 @@ def test_the_dataset_has_the_kinds_that_were_simulated(kind):
     assert data.names == simulation.dag.nodes
     for variable in data.variables:
         mechanism = simulation.mechanisms[variable.name]
-        expected = Kind.VECTOR if len(mechanism.columns) > 1 else Kind.ORDINAL if mechanism.bins else Kind.CONTINUOUS
-        assert variable.kind is expected
+        expected = Kind.CONTINUOUS
+        if isinstance(mechanism, Choice):
+            expected = Kind.CATEGORICAL
+        elif mechanism.bins:
+            expected = Kind.ORDINAL
+        assert variable.kind is (Kind.VECTOR if len(mechanism.columns) > 1 else expected)
         assert variable.columns == mechanism.columns
+
+
+# Kinds that the paper does not have
+
+
+@given(
+    st.sampled_from(list(KINDS)),
+    st.integers(2, 12),
+    st.floats(0, 1),
+    st.integers(2, 60),
+    st.integers(0, 2**32),
+    st.floats(0, 1),
+)
+def test_every_kind_gives_tables_that_can_be_used(kind, variables, density, rows, seed, share):
+    isolated = int(share * variables)
+    simulation = simulate(kind, variables, density, rows, seed, isolated=isolated)
+    assert len(simulation.frame) == rows
+    assert (simulation.frame.nunique() > 1).all()
+    data = simulation.dataset  # which refuses what is constant or not finite
+    assert (data.n_rows, data.names) == (rows, simulation.dag.nodes)
+    declared = {v.name: "vector" if len(v.columns) > 1 else simulation.kinds[v.columns[0]] for v in data.variables}
+    assert {v.name: v.kind.value for v in data.variables} == declared
+    assert isolated <= sum(not m.parents for m in simulation.mechanisms.values())
+    assert simulate(**json.loads(json.dumps(simulation.truth()))["settings"]).to_csv() == simulation.to_csv()
+
+
+@pytest.mark.parametrize("kind", ["continuous", "nominal", "linear"])
+def test_isolated_variables_are_independent_of_all_others(kind):
+    rows = 4000
+    simulation = simulate(kind, variables=8, density=1, rows=rows, seed=5, isolated=4)
+    joined = {node for edge in simulation.dag.edges for node in edge}
+    alone = set(simulation.dag.nodes) - joined
+    assert (len(joined), len(alone), len(simulation.dag.edges)) == (4, 4, 6)
+    ranks = pd.DataFrame({name: values[:, 0] for name, values in simulation.latent.items()}).rank()
+    correlations = ranks.corr().abs() - np.eye(8)
+    assert correlations.loc[sorted(alone)].to_numpy().max() < 5 / math.sqrt(rows)
+    assert correlations.loc[sorted(joined), sorted(joined)].to_numpy().max() > 0.2
+    assert all(not simulation.mechanisms[name].parents for name in alone)
+
+
+def test_linear_data_are_linear_and_gaussian():
+    rows = 20_000
+    simulation = simulate("linear", variables=8, density=0.6, rows=rows, seed=1)
+    for name, mechanism in simulation.mechanisms.items():
+        x = simulation.frame[name].to_numpy()
+        if not mechanism.parents:
+            assert mechanism.root == Distribution("normal", 1.0)
+            continue
+        parents = simulation.frame[list(mechanism.parents)]
+        parents = ((parents - parents.mean()) / parents.std(ddof=0)).to_numpy()
+        weights, *_ = np.linalg.lstsq(parents, x, rcond=None)
+        np.testing.assert_allclose(weights, [f.weight for f in mechanism.terms], atol=0.1)
+        residuals = x - parents @ weights
+        assert abs(residuals.var() - 1) < 0.06
+        assert abs(np.mean(residuals**4) - 3) < 0.3  # as of a normal
+        # Independent, not only uncorrelated: squares and cubes know nothing of each other either.
+        for one in (residuals, residuals**2):
+            for other in (parents**2, parents**3, np.sin(3 * parents)):
+                assert np.abs(np.corrcoef(np.column_stack([one, other]).T)[0, 1:]).max() < 0.045
+
+
+def test_weights_are_away_from_zero():
+    generator = np.random.default_rng(0)
+    weights = np.array([draw_weight(generator) for _ in range(2000)])
+    assert (np.abs(weights) >= 0.5).all()
+    assert (np.abs(weights) <= 1.5).all()
+    assert abs(np.mean(weights > 0) - 0.5) < 0.05
+    assert abs(np.abs(weights).mean() - 1) < 0.03
+
+
+def test_the_scale_of_heteroscedastic_noise_follows_from_the_parents():
+    simulation = simulate("heteroscedastic", variables=10, density=0.4, rows=5000, seed=2)
+    families = set()
+    for name, mechanism in simulation.mechanisms.items():
+        if mechanism.parents:
+            families.add(mechanism.scale.family)
+            sums = np.array(added([standardised(simulation, p) for p in mechanism.parents], 5000))
+            scale = mechanism.scale(sums)
+            residuals = simulation.latent[name][:, 0] - mechanism.inner(sums)
+            assert scale.min() >= 0.2
+            assert np.quantile(scale, 0.9) > 2 * np.quantile(scale, 0.1)
+            assert np.corrcoef(np.abs(residuals), scale)[0, 1] > 0.3
+            assert abs(np.corrcoef(np.abs(residuals / scale), scale)[0, 1]) < 5 / math.sqrt(5000)
+    assert families == {"fan", "rise", "wave"}
+
+
+def test_heavy_tails_are_those_of_t():
+    seen = set()
+    for degrees in (2, 3):
+        drawn = Distribution("t", 0.5, degrees).draw(np.random.default_rng(degrees), (5000, 2))
+        assert kstest(drawn.ravel() / 0.5, "t", args=(degrees,)).pvalue > 0.01
+    simulation = simulate("heavy-tailed", variables=20, density=0.1, rows=2000, seed=1)
+    for name, mechanism in simulation.mechanisms.items():
+        law = mechanism.noise or mechanism.root
+        assert (law.family, law.spread) == ("t", 0.5 if mechanism.parents else 1.0)
+        seen.add((bool(mechanism.parents), law.degrees))
+        noise = simulation.noise[name][:, 0]
+        assert np.mean((noise / noise.std()) ** 4) > 6  # a normal has 3
+    assert len(seen) == 4
+
+
+def test_additive_data_add_one_function_for_each_parent():
+    simulation = simulate("additive", variables=10, density=0.8, rows=50, seed=1)
+    families = set()
+    for mechanism in simulation.mechanisms.values():
+        assert len(mechanism.terms) == len(mechanism.parents)
+        assert mechanism.outer is mechanism.inner is None
+        assert mechanism.noise is None or mechanism.noise.family == "normal"
+        families |= {f.family for f in mechanism.terms}
+    assert families == set(FAMILIES)
+
+
+def test_categories_carry_no_order_and_matter():
+    """Over many parents, what a category is worth neither grows nor falls with its number, and it varies."""
+    slopes, worth = [], []
+    for seed in range(150):
+        simulation = simulate("nominal", variables=6, density=0.6, rows=30, seed=seed)
+        for mechanism in simulation.mechanisms.values():
+            terms = [t for terms in mechanism.terms for t in terms] if isinstance(mechanism, Choice) else []
+            for effects in [*getattr(mechanism, "effects", ()), *(t for t in terms if isinstance(t, Effects))]:
+                numbers = np.array(effects.numbers)
+                assert len(numbers) == simulation.mechanisms[effects.parent].levels
+                worth.append(numbers.std())
+                slopes.append(np.corrcoef(numbers, np.arange(len(numbers)))[0, 1])
+    assert len(slopes) > 1000
+    assert abs(np.mean(slopes)) < 4 * np.std(slopes) / math.sqrt(len(slopes))
+    assert np.mean(np.abs(slopes) > 0.9) < 0.35  # of three categories a third is in order by chance
+    assert min(worth) > 0.4
+
+
+def test_values_of_categories_have_no_monotone_effect_on_average():
+    """As a reader of the table sees it: the mean of a child by the number of its parent's category."""
+    slopes, shares = [], []
+    for seed in range(200):
+        simulation = simulate("nominal", variables=4, density=0.5, rows=300, seed=seed)
+        for parent, child in simulation.dag.edges:
+            cause, effect = (simulation.mechanisms[name] for name in (parent, child))
+            if isinstance(cause, Choice) and not isinstance(effect, Choice) and len(effect.parents) == 1:
+                codes, x = simulation.latent[parent][:, 0], simulation.latent[child][:, 0]
+                slopes.append(np.corrcoef(codes, x)[0, 1])
+                means = pd.Series(x).groupby(codes).transform("mean")
+                shares.append(means.var(ddof=0) / x.var())
+    assert len(slopes) > 50
+    assert abs(np.mean(slopes)) < 3 * np.std(slopes) / math.sqrt(len(slopes))
+    assert np.mean(np.square(slopes)) < 0.7 * np.mean(shares)  # a line misses much of what categories explain
+    assert np.mean(shares) > 0.2
+
+
+def test_categories_follow_from_their_parents():
+    """A choice is a softmax: the shares of categories given a parent's category are those of the formula."""
+    simulation = simulate("nominal", variables=2, density=1, rows=60_000, seed=3, ratio=1.0)
+    ((parent, child),) = simulation.dag.edges
+    choice = simulation.mechanisms[child]
+    codes = {name: simulation.latent[name][:, 0].astype(int) for name in (parent, child)}
+    for level in range(1, simulation.mechanisms[parent].levels + 1):
+        mine = codes[child][codes[parent] == level]
+        utilities = np.array(choice.bases) + 2 * np.array([t[0].numbers[level - 1] for t in choice.terms])
+        expected = np.exp(utilities) / np.exp(utilities).sum()
+        shares = np.bincount(mine, minlength=choice.levels + 1)[1:] / len(mine)
+        np.testing.assert_allclose(shares, expected, atol=4.5 * math.sqrt(0.25 / len(mine)))
+
+
+def test_nominal_data_are_as_declared():
+    counts = []
+    for seed in range(30):
+        simulation = simulate("nominal", rows=200, seed=seed)
+        names = [name for name, kind in simulation.kinds.items() if kind == "categorical"]
+        assert len(names) == 4
+        for name in names:
+            levels = simulation.mechanisms[name].levels
+            counts.append(levels)
+            assert set(simulation.frame[name]) == {f"c{k}" for k in range(1, levels + 1)}
+            assert simulation.frame[name].value_counts(normalize=True).max() <= 0.9
+    assert set(counts) == {3, 4, 5, 6}
+    assert simulate("nominal", rows=30, ratio=1.0, levels=2).dataset.n_rows == 30
+
+
+def test_a_choice_that_never_does_falls_back_to_ranks():
+    parent = Draw(Mechanism("x2", ("x2",), ()), np.zeros((90, 1)), np.linspace(-1, 1, 90)[:, None])
+    blank = Mechanism("x1", ("x1",), ("x2",))
+    draw = draw_choice(np.random.default_rng(0), blank, [parent], 3, 90, most_draws=0)
+    assert draw.mechanism.ranked
+    assert np.bincount(draw.values[:, 0].astype(int)).tolist() == [0, 30, 30, 30]
+    assert str(draw.mechanism) == "x1 one of 3 categories given x2, ranked"
+
+
+def test_effects_are_looked_up():
+    effects = Effects("x2", (0.5, -1.0, 2.0))
+    assert effects(np.array([[3.0], [1.0], [2.0]])).tolist() == [2.0, 0.5, -1.0]
+    drawn = draw_effects(np.random.default_rng(0), Choice("x2", ("x2",), (), (0.0,) * 5, ((),) * 5))
+    assert drawn.parent == "x2"
+    assert len(set(drawn.numbers)) == 5
 
 
 # The same seed, the same bytes
@@ -381,6 +652,11 @@ PINNED = {
     "mixed": "cdd7cbdf6808fb735876e37065a2718f5b456c0510b0c45096ccb5bbbf11845c",
     "discrete": "9c001642e6cf5a03b5372657ea82d9b259db7bfd6440a39b56b2b02f951ef330",
     "multidimensional": "3f09a90a527fe016d6cd1924895d8d0ca92a8103cbd8d2d7f1e4ccf60c5d0033",
+    "nominal": "eb970250d7bef28fb810fb4e4300adfb07de12a0bfc373c6650c9e62c76fb3a0",
+    "heteroscedastic": "97e11708091958f50432aafb730ee96759f7ab49a62034889370770fea9cacf9",
+    "heavy-tailed": "b0ff5d3a9f27887675f35b6edece8b56d5b37c7cf25aa935b60af6230e8edeb8",
+    "linear": "5630551974f68e3af229c5a5d3e5f443b1c822fa70e1273f25c7007186d808e0",
+    "additive": "b131c6b4c298473a40aef138d64d72f06ead2b92ae588d243937f48b079151bf",
 }
 
 
@@ -438,6 +714,14 @@ def test_formulas_can_be_read():
     assert str(root) == "x2 uniform on [-1, 1]"
     waves = Mechanism("x3", ("x3",), ("x2",), None, Function("sin"), Function("exp"), Distribution("uniform", 0.5))
     assert str(waves) == "x3 = exp(sin(x2) + e), e uniform on [-0.5, 0.5]"
+    plain = Mechanism("x1", ("x1",), ("x2", "x4"), inner=Function("sin"), noise=Distribution("t", 0.5, 3))
+    assert str(plain) == "x1 = sin(x2 + x4) + e, e t with 3 degrees of freedom, times 0.5"
+    scaled = Mechanism("x1", ("x1",), ("x2", "x4"), None, Function("sin"), None, noise, scale=Function("rise"))
+    assert str(scaled) == "x1 = sin(x2 + x4) + (1.2 + tanh(x2 + x4)) e, e normal with variance 0.5"
+    terms = Mechanism("x1", ("x1",), ("x2", "x4"), noise=noise, terms=(half, Function("cos")))
+    assert str(terms) == "x1 = 0.5 (x2) + cos(x4) + e, e normal with variance 0.5"
+    worth = Mechanism("x1", ("x1",), ("x2", "x4"), None, half, cube, noise, effects=(Effects("x4", (1.0, -1.0)),))
+    assert str(worth) == "x1 = (0.5 (x2 + worth of x4) + e)^3, e normal with variance 0.5"
     assert repr(simulate(rows=20, seed=3)) == "Simulation(continuous, 20 rows, 8 variables, 11 edges, seed 3)"
 
 
@@ -460,6 +744,19 @@ def test_arrays_cannot_be_changed_by_mistake():
         assert not array.flags.writeable
     simulation.frame.iloc[0, 0] = 5.0  # the frame is the user's own copy
     assert simulation.latent["x1"][0, 0] != 5.0
+
+
+def test_the_command_line_draws_every_kind(tmp_path):
+    words = ["simulate", "--kind", "nominal", "--isolated", "2", "--rows", "50", "--seed", "4", "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    drawn = simulate("nominal", rows=50, seed=4, isolated=2)
+    assert (tmp_path / "data.csv").read_text() == drawn.to_csv()
+    assert "kerncause discover" in done.output
+    assert "--kind" not in done.output  # the file is read as it was drawn
+    too_many = CliRunner().invoke(app, [*words, "--isolated", "9"])
+    assert too_many.exit_code == 1
+    assert "there are 8 variables" in too_many.output
 
 
 # Bad input
@@ -490,9 +787,22 @@ def test_arrays_cannot_be_changed_by_mistake():
         ({"kind": "discrete", "levels": []}, r"^levels \(--levels\) cannot be an empty list"),
         ({"kind": "discrete", "levels": "20"}, r"^levels \(--levels\) cannot be 20: give a whole number"),
         ({"kind": "multidimensional", "max_columns": 0}, r"^max_columns \(--max-columns\) cannot be 0"),
-        ({"ratio": 0.5}, r"^ratio \(--ratio\) means nothing for continuous data: leave it out, or ask for mixed data$"),
+        (
+            {"ratio": 0.5},
+            r"^ratio \(--ratio\) means nothing for continuous data: leave .* ask for mixed or nominal data$",
+        ),
         ({"kind": "discrete", "ratio": 1.0}, r"^ratio \(--ratio\) means nothing for discrete data"),
-        ({"levels": 5}, r"^levels \(--levels\) means nothing for continuous data: .* mixed or discrete data$"),
+        (
+            {"levels": 5},
+            r"^levels \(--levels\) means nothing for continuous data: .* or discrete or nominal data$",
+        ),
+        ({"isolated": -1}, r"^isolated \(--isolated\) cannot be -1: give a whole number, 0 or more$"),
+        ({"isolated": 9}, r"^isolated \(--isolated\) cannot be 9: there are 8 variables \(--variables\)$"),
+        ({"isolated": None}, r"^isolated \(--isolated\) cannot be None"),
+        ({"kind": "linear", "noise": "deviation"}, r"^noise \(--noise\) means nothing for linear data: leave it out$"),
+        ({"kind": "heavy-tailed", "noise": "deviation"}, r"^noise \(--noise\) means nothing for heavy-tailed data"),
+        ({"kind": "linear", "levels": 3}, r"^levels \(--levels\) means nothing for linear data"),
+        ({"kind": "nominal", "levels": 1}, r"^levels \(--levels\) cannot be 1"),
         ({"kind": "mixed", "max_columns": 5}, r"^max_columns \(--max-columns\) means nothing for mixed data"),
     ],
 )
@@ -511,6 +821,7 @@ def test_numbers_of_numpy_are_taken():
 
 
 def test_settings_fill_in_what_was_left_out():
+    assert Settings("nominal", 8, 0.4, 200, 0).levels == (3, 4, 5, 6)
     assert Settings("mixed", 8, 0.4, 200, 0).ratio == DEFAULTS["ratio"] == 0.5
     assert Settings("discrete", 8, 0.4, 200, 0).levels == DEFAULTS["levels"] == 5
     assert Settings("multidimensional", 8, 0.4, 200, 0).max_columns == DEFAULTS["max_columns"] == 5
@@ -524,4 +835,5 @@ def test_settings_fill_in_what_was_left_out():
         "levels": None,
         "noise": "variance",
         "max_columns": None,
+        "isolated": 0,
     }

@@ -1,4 +1,4 @@
-"""Commands on experiments: list them, run one, draw its figure, answer the claims."""
+"""Commands on experiments: list them, run one, draw its figure, print a table, answer the claims."""
 
 from pathlib import Path
 from typing import Annotated, cast
@@ -17,13 +17,17 @@ from kerncause.experiments import (
     Scale,
     answered,
     as_markdown,
+    compared,
+    comparison_table,
     find_experiment,
+    results_of,
     standing_of,
     tables,
     written_into,
 )
 from kerncause.experiments import plot as plotted
 from kerncause.experiments import run as finished
+from kerncause.experiments.specs.accuracy import REFERENCE
 from kerncause.experiments.store import results_path
 from kerncause.text import quoted
 
@@ -49,6 +53,7 @@ def list_experiments(out: OutOption = DIRECTORY) -> None:
     epilog=examples(
         "kerncause experiment run fig4-real --scale smoke --out somewhere",
         "kerncause experiment run fig2-3 --scale full --only kind=continuous --only rows=200 --resume",
+        "kerncause experiment run accuracy-development --only method=paper,default --resume",
     ),
 )
 def run_experiment(
@@ -59,7 +64,9 @@ def run_experiment(
     retry: Annotated[bool, typer.Option("--retry", help="Measure again what failed.")] = False,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="NAME=VALUE[,VALUE]", help="Only cells with this setting. Repeatable."),
+        typer.Option(
+            "--only", metavar="NAME=VALUE[,VALUE]", help="Only cells with this setting or method. Repeatable."
+        ),
     ] = None,
     out: OutOption = DIRECTORY,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
@@ -92,6 +99,33 @@ def plot_experiment(name: Name, scale: ScaleOption = "small", out: OutOption = D
     """Draw the figure of an experiment, as SVG and PNG, from the results there are."""
     with errors():
         ExperimentScreen(quiet=False).figure(plotted(name, cast(Scale, scale), out))
+
+
+@commands.command(
+    "table",
+    epilog=examples(
+        "kerncause experiment table accuracy-development --scale full",
+        "kerncause experiment table fig2-3 --against learned --figure shd_normalised --by kind --by rows",
+    ),
+)
+def show_table(
+    name: Name,
+    scale: ScaleOption = "small",
+    figure: Annotated[str, typer.Option(metavar="NAME", help="What is compared.")] = "skeleton_f1",
+    against: Annotated[str, typer.Option(metavar="METHOD", help="The method that differences are to.")] = REFERENCE,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", metavar="SETTING", help="A line for each of its values. Repeatable. Default: kind."),
+    ] = None,
+    out: OutOption = DIRECTORY,
+) -> None:
+    """Print means, standard errors and differences on the same tables, as Markdown, from the results there are."""
+    with errors():
+        cells_there = find_experiment(name).chosen(cast(Scale, scale))
+        settings = dict.fromkeys(key for cell in cells_there for key, _ in cell.setting)
+        parts = [key for key in ("kind",) if key in settings] if by is None else by
+        found = compared(results_of(name, cast(Scale, scale), out), figure, against, parts, [*settings, "seed"])
+        print(comparison_table(found, against))
 
 
 @commands.command(

@@ -24,6 +24,7 @@ FORMAT_HELP = f"{', '.join(FORMATS)}. Default: by the ending of the name."
     epilog=examples(
         "kerncause simulate --out drawn --variables 8 --density 0.4 --rows 500 --seed 1",
         "kerncause simulate --out drawn --kind mixed --ratio 0.5 --levels 5",
+        "kerncause simulate --out drawn --kind nominal --isolated 4",
     )
 )
 def simulate(
@@ -33,12 +34,18 @@ def simulate(
     density: Annotated[float, typer.Option(metavar="D", help="The share of pairs that are joined.")] = 0.4,
     rows: Annotated[int, typer.Option(metavar="N", help="How many rows.")] = 200,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed gives the same bytes.")] = 0,
+    isolated: Annotated[int, typer.Option(metavar="K", help="How many variables have no edge at all.")] = 0,
     ratio: Annotated[
         float | None,
-        typer.Option(metavar="R", help=f"mixed: the share of discrete variables. Default: {DEFAULTS['ratio']}."),
+        typer.Option(
+            metavar="R", help=f"mixed, nominal: the share of discrete variables. Default: {DEFAULTS['ratio']}."
+        ),
     ] = None,
     levels: Annotated[
-        int | None, typer.Option(metavar="L", help=f"Values of a discrete variable. Default: {DEFAULTS['levels']}.")
+        int | None,
+        typer.Option(
+            metavar="L", help=f"Values of a discrete variable. Default: {DEFAULTS['levels']}; nominal: 3 to 6."
+        ),
     ] = None,
     max_columns: Annotated[
         int | None,
@@ -53,10 +60,19 @@ def simulate(
     ] = "variance",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Draw a random causal model of the paper's kind, and a table from it."""
+    """Draw a random causal model, of the paper's kind or another, and a table from it."""
     with errors():
         drawn = simulated(
-            kind, variables, density, rows, seed, ratio=ratio, levels=levels, noise=noise, max_columns=max_columns
+            kind,
+            variables,
+            density,
+            rows,
+            seed,
+            ratio=ratio,
+            levels=levels,
+            noise=noise,
+            max_columns=max_columns,
+            isolated=isolated,
         )
         drawn.save(out)
         Screen(quiet).simulation(drawn, out)

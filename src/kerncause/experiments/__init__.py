@@ -2,10 +2,11 @@
 
 from kerncause.experiments.base import SCALES, Cell, Experiment, Row, Scale, frame_of
 from kerncause.experiments.claims import Claim, answered, as_markdown
+from kerncause.experiments.comparison import Compared, Judged, compared, comparison_table, judged
 from kerncause.experiments.page import tables, written_into
 from kerncause.experiments.plot import plot
 from kerncause.experiments.registry import EXPERIMENTS, find_experiment
-from kerncause.experiments.run import DIRECTORY, Progress, rows_of, run
+from kerncause.experiments.run import DIRECTORY, Progress, results_of, rows_of, run
 from kerncause.experiments.standing import Standing, standing_of
 
 __all__ = [
@@ -14,16 +15,22 @@ __all__ = [
     "SCALES",
     "Cell",
     "Claim",
+    "Compared",
     "Experiment",
+    "Judged",
     "Progress",
     "Row",
     "Scale",
     "Standing",
     "answered",
     "as_markdown",
+    "compared",
+    "comparison_table",
     "find_experiment",
     "frame_of",
+    "judged",
     "plot",
+    "results_of",
     "rows_of",
     "run",
     "standing_of",

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -33,8 +34,15 @@ STYLES: Mapping[str, tuple[str, str, str]] = {
     "marginal, dense": ("#0072B2", "s", "Marg, dense engine"),
     "ges": ("#0072B2", "s", "GES"),
     "boss": ("#D55E00", "o", "BOSS"),
-    "exact": ("#4D4D4D", "v", "optimum"),
+    "exact": ("#882255", "*", "optimum"),
+    "paper": ("#000000", "p", "paper"),
+    "default": ("#56B4E9", "X", "default"),
+    "bic": ("#CC79A7", "D", "BIC"),
+    "bic-boss": ("#E69F00", "P", "BIC, BOSS"),
 }
+# For methods that have none of their own, in turn.
+OTHER_COLOURS = ("#332288", "#117733", "#AA4499", "#999933", "#88CCEE", "#661100")
+OTHER_MARKERS = ("<", ">", "h", "d", "H")
 # What one entry of a legend takes.
 LEGEND_INCHES = 1.2
 DASHED = ("learned, dense", "marginal, dense")
@@ -76,7 +84,7 @@ def curves(axis: "Axes", frame: pd.DataFrame, panel: Panel) -> dict[str, Any]:
     for name, value in panel.where.items():
         mine = mine[mine[name] == value]
     handles = {}
-    for method, (colour, marker, label) in STYLES.items():
+    for method, (colour, marker, label) in styles_of(sorted(frame["method"].unique())).items():
         values = mine[mine["method"] == method].dropna(subset=[panel.y]) if panel.y in mine else mine.iloc[:0]
         if values.empty:
             continue
@@ -96,6 +104,14 @@ def curves(axis: "Axes", frame: pd.DataFrame, panel: Panel) -> dict[str, Any]:
         axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.minorticks_off()
     return handles
+
+
+def styles_of(methods: Sequence[str]) -> dict[str, tuple[str, str, str]]:
+    """Return the colour, marker and label of each of these methods, those with a style of their own first."""
+    known = {method: style for method, style in STYLES.items() if method in methods}
+    others = (method for method in methods if method not in STYLES)
+    drawn = zip(others, cycle(OTHER_COLOURS), cycle(OTHER_MARKERS), strict=False)
+    return known | {method: (colour, marker, method) for method, colour, marker in drawn}
 
 
 def _share_y(axes: "Sequence[Axes]") -> None:

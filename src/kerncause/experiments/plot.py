@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from kerncause.errors import DataError, OptionError
-from kerncause.experiments.base import Scale, frame_of
+from kerncause.errors import OptionError
+from kerncause.experiments.base import Scale
 from kerncause.experiments.draw import looks
 from kerncause.experiments.registry import find_experiment
-from kerncause.experiments.run import DIRECTORY, rows_of
+from kerncause.experiments.run import DIRECTORY, results_of
 from kerncause.text import quoted
 
 FORMATS = ("svg", "png")
@@ -17,16 +17,11 @@ def plot(
 ) -> list[Path]:
     """Draw the figure of an experiment; return the files, `NAME.svg` and `NAME.png`, in `out` or beside the rows."""
     experiment = find_experiment(name)
-    rows = [row for row in rows_of(experiment, scale, directory) if row.error is None]
-    if not rows:
-        raise DataError(
-            f"there are no results of {name} at scale {scale} in {quoted(directory)}: "
-            f"run kerncause experiment run {name} --scale {scale} first"
-        )
+    frame = results_of(name, scale, directory)
     folder = Path(out or directory)
     paths = [folder / f"{name}.{kind}" for kind in FORMATS]
     with looks():
-        figure = experiment.draw(frame_of(rows))
+        figure = experiment.draw(frame)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for path in paths:

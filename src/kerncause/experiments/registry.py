@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from kerncause.errors import OptionError
 from kerncause.experiments.base import Experiment
 from kerncause.experiments.specs import (
+    accuracy,
     appendix_1000,
     appendix_discrete,
     appendix_gradient,
@@ -21,20 +22,22 @@ from kerncause.experiments.specs import (
 from kerncause.text import quoted
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (
-        fig1,
-        fig2_3,
-        fig4_real,
-        fig4_convergence,
-        fig4_time,
-        consistency,
-        bandwidths,
-        appendix_discrete,
-        appendix_1000,
-        appendix_gradient,
-        searches,
-        searches_networks,
+    experiment.name: experiment
+    for experiment in (
+        fig1.EXPERIMENT,
+        fig2_3.EXPERIMENT,
+        fig4_real.EXPERIMENT,
+        fig4_convergence.EXPERIMENT,
+        fig4_time.EXPERIMENT,
+        consistency.EXPERIMENT,
+        bandwidths.EXPERIMENT,
+        appendix_discrete.EXPERIMENT,
+        appendix_1000.EXPERIMENT,
+        appendix_gradient.EXPERIMENT,
+        searches.EXPERIMENT,
+        searches_networks.EXPERIMENT,
+        accuracy.DEVELOPMENT,
+        accuracy.TEST,
     )
 }
 

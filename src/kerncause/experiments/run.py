@@ -14,12 +14,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from kerncause.errors import KerncauseError, OptionError
-from kerncause.experiments.base import Cell, Experiment, Row, Scale
+import pandas as pd
+
+from kerncause.errors import DataError, KerncauseError, OptionError
+from kerncause.experiments.base import Cell, Experiment, Row, Scale, frame_of
 from kerncause.experiments.registry import find_experiment
 from kerncause.experiments.store import Appender, appending, read_rows
 from kerncause.parallel import end_pool, started_pool, uninterrupted, worker_count
-from kerncause.text import printable
+from kerncause.text import printable, quoted
 from kerncause.version import __version__
 
 DIRECTORY = Path("experiments")
@@ -80,6 +82,17 @@ def rows_of(
     """Return the rows there are for the cells of a scale, in the order of these."""
     known = _latest(read_rows(experiment, directory))
     return [known[cell] for cell in experiment.chosen(scale, only) if cell in known]
+
+
+def results_of(name: str, scale: Scale, directory: str | Path) -> pd.DataFrame:
+    """Return the rows of an experiment that did not fail, as a table."""
+    rows = [row for row in rows_of(find_experiment(name), scale, directory) if row.error is None]
+    if not rows:
+        raise DataError(
+            f"there are no results of {name} at scale {scale} in {quoted(directory)}: "
+            f"run kerncause experiment run {name} --scale {scale} first"
+        )
+    return frame_of(rows)
 
 
 def measured(measure: Measure, cells: Sequence[Cell], workers: int) -> Iterator[Row]:

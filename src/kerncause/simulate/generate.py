@@ -1,15 +1,19 @@
 """Random causal models and tables drawn from them, as in the experiments of Wang et al. (ICML 2024)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from kerncause.graphs import DAG
 from kerncause.graphs.adjacency import bits
+from kerncause.simulate.categories import draw_choice, draw_effects
+from kerncause.simulate.choice import Choice
 from kerncause.simulate.functions import Floats, Ints, pick, shuffled
 from kerncause.simulate.graph import random_dag
-from kerncause.simulate.mechanism import Draw, Mechanism, draw_mechanism, standardised_sum
+from kerncause.simulate.mechanism import Draw, Mechanism, draw_mechanism
+from kerncause.simulate.models import model_of
 from kerncause.simulate.settings import Settings
 from kerncause.simulate.simulation import Simulation
 
@@ -25,34 +29,37 @@ def simulate(
     levels: int | Sequence[int] | None = None,
     noise: str = "variance",
     max_columns: int | None = None,
+    isolated: int = 0,
 ) -> Simulation:
-    """Draw a random graph, a mechanism X = g(f(PA) + e) for every node, and a table of independent rows.
+    """Draw a random graph, a mechanism such as X = g(f(PA) + e) for every node, and a table of independent rows.
 
-    The graph depends on `variables`, `density` and `seed` alone: the same graph can be had with every kind of data
-    and any number of rows.
+    The graph depends on `variables`, `density`, `isolated` and `seed` alone: the same graph can be had with every kind
+    of data and any number of rows.
 
     Args:
-        kind: `continuous`; `mixed`, a part of the variables discretised; `discrete`, all of them; or
-            `multidimensional`, variables of several columns.
+        kind: the paper's `continuous`; `mixed`, a part of the variables discretised; `discrete`, all of them;
+            `multidimensional`, variables of several columns. Or ours: `nominal`, a part of the variables categories
+            without order; `heteroscedastic`, noise whose scale follows from the parents; `heavy-tailed`, t-distributed
+            noise; `linear`, with Gaussian noise; `additive`, a function of each parent, added, with Gaussian noise.
         variables: number of nodes p, 2 or more.
-        density: the share of the p (p - 1)/2 possible edges that the graph has, from 0 to 1.
+        density: the share of the p (p - 1)/2 possible edges that the graph has, from 0 to 1; with isolated variables,
+            of those between the others.
         rows: number of rows n, 2 or more.
         seed: a whole number from which everything follows.
-        ratio: the share of variables that is discretised, for mixed data (0.5 unless given).
+        ratio: the share of variables that is discretised, for mixed data, or categories, for nominal data (0.5 unless
+            given).
         levels: values run from 1 to this number, for mixed and discrete data (5 unless given; the paper: 5 or 20). Of
-            a list each discretised variable draws one.
+            a list each discretised variable draws one. For nominal data the number of categories (3 to 6 unless
+            given).
         noise: what 0.5 is in the paper's N(0, 0.5): its `variance`, or its standard `deviation`.
         max_columns: variables have 1 to so many columns, for multidimensional data (5 unless given).
+        isolated: so many of the variables have no edge at all.
     """
-    settings = Settings(kind, variables, density, rows, seed, ratio, levels, noise, max_columns)
+    settings = Settings(kind, variables, density, rows, seed, ratio, levels, noise, max_columns, isolated)
     generator = np.random.default_rng(settings.seed)
-    dag, order = random_dag(generator, settings.variables, settings.density)
+    dag, order = random_dag(generator, settings.variables, settings.density, settings.isolated)
     draws = _draws(generator, dag, order, settings)
-    table = {
-        column: values
-        for draw in draws.values()
-        for column, values in zip(draw.mechanism.columns, draw.table.T, strict=True)
-    }
+    table = {column: values for draw in draws.values() for column, values in draw.table.items()}
     return Simulation(
         frame=pd.DataFrame(table),
         dag=dag,
@@ -67,15 +74,27 @@ def _draws(generator: np.random.Generator, dag: DAG, order: Ints, settings: Sett
     """Draw mechanism, noise and values of every variable, causes first; return them in the order of the nodes."""
     blanks = [_blank(generator, dag, i, settings.widest) for i in range(settings.variables)]
     levels = _levels(generator, settings)
-    sums: dict[str, Floats] = {}
     draws: dict[str, Draw] = {}
     for i in order:
-        summed = sum((sums[parent] for parent in blanks[i].parents), np.zeros(settings.rows))
-        draw = draw_mechanism(generator, blanks[i], summed, levels=levels.get(i), reading=settings.noise)
-        # Children follow from the values before discretising: the paper discretises a finished continuous table.
-        sums[dag.nodes[i]] = standardised_sum(draw.values)
-        draws[dag.nodes[i]] = draw
+        parents = [draws[name] for name in blanks[i].parents]
+        draws[dag.nodes[i]] = _drawn(generator, blanks[i], parents, levels.get(i), settings)
     return {name: draws[name] for name in dag.nodes}
+
+
+def _drawn(
+    generator: np.random.Generator, blank: Mechanism, parents: Sequence[Draw], levels: int | None, settings: Settings
+) -> Draw:
+    """Draw one variable, given those of its parents."""
+    if settings.kind == "nominal" and levels is not None:
+        return draw_choice(generator, blank, parents, levels, settings.rows)
+    blank = replace(
+        blank, effects=tuple(draw_effects(generator, d.mechanism) for d in parents if isinstance(d.mechanism, Choice))
+    )
+    effects = iter(blank.effects)
+    # Children follow from the values before discretising: the paper discretises a finished continuous table.
+    columns = [next(effects)(d.values) if isinstance(d.mechanism, Choice) else d.part for d in parents]
+    inputs = np.column_stack(columns) if columns else np.zeros((settings.rows, 0))
+    return draw_mechanism(generator, blank, inputs, levels=levels, model=model_of(settings.kind, settings.noise))
 
 
 def _blank(generator: np.random.Generator, dag: DAG, node: int, widest: int) -> Mechanism:

@@ -12,14 +12,16 @@ def edge_count(variables: int, density: float) -> int:
     return round(density * (variables * (variables - 1) // 2))
 
 
-def random_dag(generator: np.random.Generator, variables: int, density: float) -> tuple[DAG, Ints]:
-    """Return a DAG over x1..xp with exactly `edge_count` edges, and an order of its nodes with causes first.
+def random_dag(generator: np.random.Generator, variables: int, density: float, isolated: int = 0) -> tuple[DAG, Ints]:
+    """Return a DAG over x1..xp, and an order of its nodes with causes first.
 
-    Every order is equally likely, and given the order so is every set of that many edges: names tell nothing.
+    The `isolated` last of the order have no edge, the others exactly `edge_count` of them. Every order is equally
+    likely, and given the order so is every set of that many edges: names tell nothing.
     """
     order = shuffled(generator, variables)
-    earlier, later = np.triu_indices(variables, k=1)
-    chosen = shuffled(generator, len(earlier))[: edge_count(variables, density)]
+    joined = variables - isolated
+    earlier, later = np.triu_indices(joined, k=1)
+    chosen = shuffled(generator, len(earlier))[: edge_count(joined, density)]
     arcs = zip(order[earlier[chosen]].tolist(), order[later[chosen]].tolist(), strict=True)
     nodes = [f"x{i}" for i in range(1, variables + 1)]
     return DAG.of(nodes, Adjacency.of(variables, arcs)), order

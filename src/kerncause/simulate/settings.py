@@ -17,8 +17,18 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "mixed": ("ratio", "levels"),
     "discrete": ("levels",),
     "multidimensional": ("max_columns",),
+    "nominal": ("ratio", "levels"),
+    "heteroscedastic": (),
+    "heavy-tailed": (),
+    "linear": (),
+    "additive": (),
 }
+# The paper's; the others are ours.
+PAPER_KINDS = ("continuous", "mixed", "discrete", "multidimensional")
 DEFAULTS: Mapping[str, Any] = {"ratio": 0.5, "levels": 5, "max_columns": 5}
+NOMINAL_LEVELS = (3, 4, 5, 6)
+# Their noise is not the paper's N(0, 0.5), which can be read in two ways.
+OWN_NOISE = ("heavy-tailed", "linear")
 
 
 @dataclass(frozen=True)
@@ -37,29 +47,36 @@ class Settings:
     levels: int | Sequence[int] | None = None
     noise: str = "variance"
     max_columns: int | None = None
+    isolated: int = 0
 
     def __post_init__(self) -> None:
         _refuse_unknown("kind", self.kind, KINDS)
         _refuse_unknown("noise", self.noise, NOISES)
+        if self.kind in OWN_NOISE and self.noise != "variance":
+            raise OptionError(f"{_shown('noise')} means nothing for {self.kind} data: leave it out")
         for option, check in CHECKS.items():
             value = getattr(self, option)
             if value is None and option in KINDS[self.kind]:
-                value = DEFAULTS[option]
+                value = NOMINAL_LEVELS if (self.kind, option) == ("nominal", "levels") else DEFAULTS[option]
             if option in DEFAULTS and option not in KINDS[self.kind]:
                 _refuse_unused(option, value, self.kind)
             else:
                 value = check(option, value)
             object.__setattr__(self, option, value)
+        if self.isolated > self.variables:
+            raise OptionError(
+                f"{_shown('isolated')} cannot be {self.isolated}: there are {self.variables} variables (--variables)"
+            )
 
     @property
     def discretised(self) -> int:
-        """How many variables are discretised."""
-        shares = {"mixed": self.ratio or 0.0, "discrete": 1.0}
+        """How many variables are discretised, or categories."""
+        shares = {"mixed": self.ratio or 0.0, "nominal": self.ratio or 0.0, "discrete": 1.0}
         return round(shares.get(self.kind, 0.0) * self.variables)
 
     @property
     def level_choices(self) -> tuple[int, ...]:
-        """The numbers of bins among which each discretised variable draws its own."""
+        """The numbers of bins, or of categories, among which each such variable draws its own."""
         levels = self.levels or ()
         return (levels,) if isinstance(levels, int) else tuple(levels)
 
@@ -106,6 +123,7 @@ CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "ratio": _share,
     "levels": _levels,
     "max_columns": partial(_whole, least=1),
+    "isolated": partial(_whole, least=0),
 }
 
 

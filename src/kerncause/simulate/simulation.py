@@ -13,6 +13,7 @@ from kerncause.data import Dataset
 from kerncause.errors import OptionError
 from kerncause.graphs import DAG
 from kerncause.result import writable
+from kerncause.simulate.choice import Choice
 from kerncause.simulate.functions import Floats
 from kerncause.simulate.mechanism import Mechanism
 from kerncause.simulate.settings import Settings
@@ -30,13 +31,14 @@ class Simulation:
         dag: the true graph over x1..xp.
         mechanisms: what was drawn for each variable.
         settings: what was asked for.
-        noise: for each variable e, (n, l); for a root the numbers it was drawn as.
-        latent: for each variable its numbers before discretising, (n, l). Its children follow from these.
+        noise: for each variable e, (n, l); for a root the numbers it was drawn as; for categories (n, levels).
+        latent: for each variable its numbers before discretising, (n, l); for categories the numbers of their levels.
+            Its children follow from these.
     """
 
     frame: pd.DataFrame
     dag: DAG
-    mechanisms: Mapping[str, Mechanism]
+    mechanisms: Mapping[str, Mechanism | Choice]
     settings: Settings
     noise: Mapping[str, Floats]
     latent: Mapping[str, Floats]
@@ -49,8 +51,7 @@ class Simulation:
     @property
     def kinds(self) -> dict[str, str]:
         """The kind of every column, as `Dataset.from_frame` wants them."""
-        every = self.mechanisms.values()
-        return {column: "ordinal" if m.bins else "continuous" for m in every for column in m.columns}
+        return {column: m.kind for m in self.mechanisms.values() for column in m.columns}
 
     @cached_property
     def dataset(self) -> Dataset:
