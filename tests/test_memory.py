@@ -16,7 +16,7 @@ from kerncause.cli import app
 from kerncause.memory import PLANNED_PARENTS, WORKER_BYTES, Crew, available_bytes, memory_bytes, resident_bytes
 from kerncause.regression import MOST_MEMORY, Parameters, Problem, Sizes, choose_engine, make_engine, most_bytes
 from kerncause.regression.lowrank import LowRankEngine
-from kerncause.scores import SCORES
+from kerncause.scores import SCORES, ScoreCache
 from kerncause.scores.base import SizedScore
 from kerncause.text import said_bytes
 
@@ -304,7 +304,8 @@ class Sized:
 
 @pytest.fixture
 def holding(monkeypatch):
-    """A process that holds 200 MB on a system that has 1000 left."""
+    """A process that holds 200 MB on a system that has 1000 left, to the byte."""
+    monkeypatch.setattr("kerncause.memory.STEP", 1)
     monkeypatch.setattr("kerncause.memory.resident_bytes", lambda: 200 * MB)
     monkeypatch.setattr("kerncause.memory.available_bytes", lambda: 1000 * MB)
 
@@ -378,7 +379,20 @@ def test_on_an_executor_the_limit_is_that_of_each_score(holding):
 # The whole way.
 
 
-def test_fewer_workers_give_the_same_result_and_a_note(tmp_path):
+def test_the_same_command_finds_its_scores_again_though_it_holds_a_little_more(monkeypatch, tmp_path):
+    limit = int(score_of(700).least_memory(3)) + 66 * MB
+    counts = []
+    for held in (40 * MB, 41 * MB + 7):
+        monkeypatch.setattr("kerncause.memory.resident_bytes", lambda held=held: held)
+        discover(frame(700), workers=1, memory_limit=limit, max_parents=1, cache=tmp_path / "scores")
+        with ScoreCache.opened(tmp_path / "scores") as cache:
+            counts.append([holding.fits for holding in cache.holdings()])
+    assert counts[0] == counts[1]
+    assert len(counts[0]) == 1
+
+
+def test_fewer_workers_give_the_same_result_and_a_note(monkeypatch, tmp_path):
+    monkeypatch.setattr("kerncause.memory.STEP", 1)
     frame(80).to_csv(tmp_path / "data.csv", index=False)
     limit = resident_bytes() + int(2.5 * (WORKER_BYTES + score_of(80).most_memory(3)))
     words = ["discover", str(tmp_path / "data.csv"), "--workers", "6", "--memory-limit", f"{limit // MB + 1}M"]
@@ -424,6 +438,7 @@ def test_the_halves_keep_within_the_limit(monkeypatch):
     seen = []
     import kerncause.repeat as repeat
 
+    monkeypatch.setattr("kerncause.memory.STEP", 1)
     real = repeat._computed
     monkeypatch.setattr(repeat, "_computed", lambda *a: seen.append(a[2]) or real(*a))
     limit = resident_bytes() + int(2.5 * (WORKER_BYTES + score_of(60, name="bic").most_memory(3)))

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -176,3 +176,41 @@ def test_ctrl_c_can_be_made_to_wait(request):
         interrupted()
     assert reached == ["the end"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_workers_that_die_between_two_batches_are_replaced(alone):
+    """Nobody was waiting for them: it is the next task that finds them gone."""
+    killed = []
+
+    def watch(status):
+        if status.step == 1 and not killed:
+            for process in multiprocessing.active_children():
+                os.kill(process.pid, signal.SIGKILL)
+                killed.append(process.pid)
+                process.join()
+
+    found = discover(frame(), workers=2, watch=watch)
+    assert killed
+    assert same(found, alone)
+
+
+def test_executors_that_take_no_work_are_refused():
+    with ThreadPoolExecutor(1) as closed:
+        pass
+    with pytest.raises(OptionError, match=r"executor takes no more work \(.*\): give one that is open"):
+        discover(frame(), executor=closed)
+    broken = ProcessPoolExecutor(1)
+    with pytest.raises(BrokenExecutor):
+        broken.submit(os._exit, 1).result()
+    with pytest.raises(ComputationError, match="a worker process died"):
+        discover(frame(), executor=broken)
+
+
+def test_counts_may_be_numpy_numbers():
+    how = {
+        "workers": np.int64(1),
+        "candidates": np.int64(2),
+        "memory_limit": np.int64(2**33),
+        "time_budget": np.int64(99),
+    }
+    assert discover(frame(), **how).finished

@@ -426,7 +426,9 @@ def test_a_log_that_cannot_be_written_is_refused_at_once(csv, tmp_path, monkeypa
         assert done.stderr.count("\n") <= 3
     done = run(csv, "--log-json", tmp_path / "log.jsonl", "--search", "magic")
     assert done.exit_code == 1
-    assert not (tmp_path / "log.jsonl").exists(), "what is refused leaves no file"
+    assert [record["event"] for record in lines_of(tmp_path / "log.jsonl")] == ["error"], (
+        "who reads only the log sees why"
+    )
 
 
 def test_a_full_disk_ends_the_log_and_not_the_run(csv):

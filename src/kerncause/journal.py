@@ -67,7 +67,8 @@ def writing(path: Path, head: Mapping[str, Any], resume: bool) -> Iterator[Journ
                 f"{quoted(path)} has {len(records):,} rows already: "
                 "add --resume to go on with it, or choose another --out"
             )
-        whole = content.rfind(b"\n") + 1
+        # A head without rows says nothing yet; what is to come may have another.
+        whole = content.rfind(b"\n") + 1 if records else 0
         if whole < len(content):
             file.truncate(whole)
         if not whole:
@@ -85,7 +86,7 @@ def _records(content: bytes, path: Path, head: Mapping[str, Any]) -> list[Record
         first, *others = (json.loads(line) for line in lines)
     except ValueError:
         raise DataError(f"{quoted(path)} is no file of rows: choose another --out") from None
-    if first != dict(head):
+    if others and first != dict(head):
         other, this = _differing(first, head)
         raise DataError(f"{quoted(path)} has rows of {other}, and this is {this}: choose another --out")
     return list(others)

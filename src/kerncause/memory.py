@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ FAIR_PART = 0.25
 CLOSE = 1.5
 # What a worker takes beside its score: forked it shares the rest with this process.
 WORKER_BYTES = (32 if START_METHOD == "fork" else 200) * 2**20
+# What a process holds is never twice the same; it is counted in steps of this.
+STEP = 64 * 2**20
 # What the system gives may be asked for by others as well.
 USABLE = 0.9
 # In steps of this share, fewer rows are tried to see how many would do.
@@ -47,11 +50,11 @@ def memory_bytes(given: int | str | None) -> int | None:
     found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?) *([KMGT])(?:i?B)?", str(given).strip(), re.IGNORECASE)
     if found is not None:
         given = int(float(found[1]) * UNITS[found[2].upper()])
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+    if isinstance(given, bool) or not isinstance(given, Integral) or given < 1:
         raise OptionError(
             f"memory_limit (--memory-limit) cannot be {quoted(given)}: write a number and M or G, such as 500M or 1.5G"
         )
-    return given
+    return int(given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +104,7 @@ class Crew:
 
 def _limited(score: SizedScore, workers: int | None, limit: int, parents: int) -> Crew:
     """Keep everything within a limit."""
-    held = resident_bytes()
+    held = _rounded_up(resident_bytes())
     free = limit - held
     planned, most = score.most_memory(parents), score.most_memory(len(score.variables))
     fair = max(planned, min(FAIR_SHARE, FAIR_PART * free))
@@ -118,7 +121,7 @@ def _limited(score: SizedScore, workers: int | None, limit: int, parents: int) -
 
 def _of_the_system(score: SizedScore, workers: int | None, parents: int) -> Crew:
     """Start no more workers than the system has memory for."""
-    available = available_bytes()
+    available = _rounded_down(available_bytes())
     need, asked = score.most_memory(parents), worker_count(workers)
     if available is None or asked * (need + WORKER_BYTES) <= USABLE * available:
         return Crew(score, workers)
@@ -166,6 +169,15 @@ def _refuse_too_little(score: SizedScore, part: float, parents: int, limit: str,
         f"{limit} is too little, because {taken}one score on {rows:,} rows may take {said_bytes(need)}: "
         f"allow {said_bytes(need + held)}{fewer}"
     )
+
+
+def _rounded_up(held: int) -> int:
+    """Return whole steps: the same command must come to the same part of the memory, or it finds no score again."""
+    return -(-held // STEP) * STEP
+
+
+def _rounded_down(available: int | None) -> int | None:
+    return None if available is None else available // STEP * STEP
 
 
 def resident_bytes() -> int:

@@ -21,6 +21,7 @@ looks at every pair find them.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -64,9 +65,9 @@ def how_many(candidates: int | str | None, variables: int) -> int | None:
         return None
     if candidates is None:
         return None if variables <= MOST_EXHAUSTIVE else DEFAULT_CANDIDATES
-    if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
+    if isinstance(candidates, bool) or not isinstance(candidates, Integral) or candidates < 1:
         raise OptionError(f"candidates (--candidates) cannot be {candidates}: give a whole number of 1 or more, or all")
-    return candidates
+    return int(candidates)
 
 
 class Screening:

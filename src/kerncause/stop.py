@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from numbers import Real
 
 from kerncause.errors import OptionError
 
@@ -20,7 +21,7 @@ class Stop:
     """
 
     def __init__(self, seconds: float | None = None, asked: Callable[[], bool] | None = None) -> None:
-        is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        is_number = isinstance(seconds, Real) and not isinstance(seconds, bool)
         if seconds is not None and not (is_number and 0.0 < seconds < math.inf):
             raise OptionError(
                 f"time_budget (--time-budget) cannot be {seconds}: give how long, a number of seconds above 0"

@@ -42,6 +42,7 @@ from kerncause.cli.options import (
     settings,
     span,
 )
+from kerncause.cli.progress import EXPLAINING
 from kerncause.cli.screen import INTERRUPTED, Screen, errors
 from kerncause.errors import DataWarning
 from kerncause.independence import TESTS, make_test
@@ -177,7 +178,8 @@ def discover(
     An arrow is a direction that the data decide; a line can go either way, and its gain is that of left causing right.
     """
     screen = Screen(quiet)
-    with errors(), ExitStack() as opened:
+    with errors(), logged(log_json) as log, ExitStack() as opened:
+        seconds = None if time_budget is None else span("--time-budget", time_budget).total_seconds()
         asked = given(
             max_parents=max_parents,
             turning=turning or None,
@@ -201,13 +203,12 @@ def discover(
         if out is not None:
             Result.check_writable(out)  # say so now, not after an hour
         memory_bytes(memory_limit)
-        log = opened.enter_context(logged(log_json))
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
         screen.table(table)
+        plan = plan.for_variables(len(table.variables))
         if candidates is None:
-            screen.candidates(plan.for_variables(len(table.variables)).search_options.get("candidates"))
+            screen.candidates(plan.search_options.get("candidates"))
         log.started(table, plan.settings(seed, workers, executor))
-        seconds = None if time_budget is None else span("--time-budget", time_budget).total_seconds()
         watchers, silent = [] if log_json is None else [log.watch], log_json == STANDARD_ERROR
         with (
             screen.progress(*watchers, silent=silent) as watch,
@@ -243,12 +244,12 @@ def discover(
             )
             if out is not None:
                 if watch is not None:
-                    watch(Status("explaining", 0, len(result.edge_list), result.scores_computed, result.seconds))
+                    watch(Status(EXPLAINING, 0, len(result.edge_list), result.scores_computed, result.seconds))
                 result.save(out, report=not no_report)
         log.finished(result)
         screen.result(result, out, has_report=not no_report)
         if log.problem is not None:
-            screen.note(log.problem)
+            screen.complain(log.problem)
         if interrupted():
             raise typer.Exit(INTERRUPTED)
 

@@ -19,6 +19,7 @@ PLAIN_SECONDS = 30.0
 # How often it is shown that time goes on while there is no news.
 TICK_SECONDS = 1.0
 APART = "  "
+EXPLAINING = "explaining"
 
 Watch = Callable[[Status], None]
 
@@ -121,7 +122,7 @@ def _parts(status: Status) -> Iterator[_Wordings]:
     if status.phase == HALVES:
         yield [(2, f"{status.step:,} of {status.step + status.queued:,}")]
     elif status.scores:
-        if not counts_itself:
+        if not counts_itself and status.phase != EXPLAINING:
             yield [(2, f"step {status.step + 1:,}")]
             yield [(5, counted(status.edges, "edge"))]
         scores = counted(status.scores, status.unit)

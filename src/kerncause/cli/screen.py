@@ -177,6 +177,10 @@ class Screen:
         if not self._quiet:
             self._err.print(Text.assemble(("note: ", "yellow"), printable(str(message), 2000)), soft_wrap=True)
 
+    def complain(self, sentence: str) -> None:
+        """Say that something went wrong which is no reason to end; said also where nothing else is."""
+        self._err.print(Text.assemble(("note: ", "yellow"), printable(sentence, 2000)), soft_wrap=True)
+
     def note(self, sentence: str) -> None:
         """Show something to be known."""
         self._out.print(Text.assemble(("note: ", "yellow"), sentence))

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,9 @@ def worker_count(workers: int | None) -> int:
     """Return how many processes to use: None means one per core this process may run on."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not isinstance(workers, int) or workers < 1:
+    if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
         raise OptionError(f"workers (--workers) cannot be {workers}: give 1 or more, or leave it out for all cores")
-    return workers
+    return int(workers)
 
 
 @contextmanager
@@ -121,9 +122,9 @@ def _spread(trade: Trade, crew: Crew, about: Subject, pace: Pace, queries: Seque
     while left:
         waiting, finished = deque(left), queue.SimpleQueue[Task]()
         flying: set[Task] = set()
-        workers = crew.muster()
-        most = max(1, len(left) // workers)
         try:
+            workers = crew.muster()
+            most = max(1, len(left) // workers)
             while waiting or flying:
                 while waiting and len(flying) < TASKS_AHEAD * workers:
                     order = Order(trade, pace.next_task(trade, waiting, most), about.token, crew.path)

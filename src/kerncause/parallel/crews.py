@@ -2,13 +2,14 @@
 
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kerncause.errors import ComputationError
+from kerncause.errors import ComputationError, OptionError
 from kerncause.parallel.parcel import Parcel, write_mapped
 from kerncause.parallel.processes import START_METHOD, end_pool, started_pool, uninterrupted
 from kerncause.parallel.trades import SCORING
@@ -102,7 +103,7 @@ class Processes(Crew):
 
     def sent(self, order: Order, done: Callable[[Task], None], lacking: bool = False) -> Task:
         """Submit to the pool."""
-        with uninterrupted():
+        with uninterrupted(), _broken_is_lost():
             return _awaited(order, self._pool.submit(carried_out, order), done)
 
     def report(self, task: Task) -> Report | None:
@@ -140,7 +141,8 @@ class Guests(Crew):
         """Ask how many there are, and at first whether they see the file."""
         count = _workers_of(self._executor)
         if self._to_send is None:
-            probe = self._submitted(Order(SCORING, (), self._subject.token, self.path), None).result()
+            with _broken_is_lost():
+                probe = self._submitted(Order(SCORING, (), self._subject.token, self.path), None).result()
             self._to_send = count if probe is None else 0
         return count
 
@@ -153,8 +155,13 @@ class Guests(Crew):
         return _awaited(order, self._submitted(order, None), done)
 
     def _submitted(self, order: Order, parcel: Parcel | None) -> "Future[Report | None]":
-        with uninterrupted():
-            return self._executor.submit(carried_out_elsewhere, versions_here(), pickle.dumps(order), parcel)
+        with uninterrupted(), _broken_is_lost():
+            try:
+                return self._executor.submit(carried_out_elsewhere, versions_here(), pickle.dumps(order), parcel)
+            except BrokenExecutor:
+                raise
+            except RuntimeError as shut:  # what one that was shut down raises
+                raise OptionError(f"executor takes no more work ({shut}): give one that is open") from None
 
     def report(self, task: Task) -> Report | None:
         """Return the result."""
@@ -184,11 +191,17 @@ def _awaited(order: Order, future: "Future[Report | None]", done: Callable[[Task
 
 
 def _result(task: Task) -> Report | None:
-    try:
+    with _broken_is_lost():
         report: Report | None = task.future.result()
+    return report
+
+
+@contextmanager
+def _broken_is_lost() -> Iterator[None]:
+    try:
+        yield
     except BrokenExecutor:
         raise Lost from None
-    return report
 
 
 def _written(subject: Subject) -> Path:

@@ -126,7 +126,7 @@ class ScoreCache:
 
     def prune(self, older: timedelta | None = None) -> int:
         """Remove what was not used for so long, and what other versions computed; return how many scores went."""
-        before = "" if older is None else (datetime.now(UTC) - older).isoformat()
+        before = "" if older is None else _ago(older)
         found = self.rows("SELECT id, said, used FROM subjects")
         gone = [i for i, said, used in found if used < before or json.loads(said)["version"] != SCORE_VERSION]
         with _sentences(self.path):
@@ -237,8 +237,17 @@ def _make_tables(connection: sqlite3.Connection) -> None:
                 connection.execute(table)
         connection.execute("COMMIT")
     except sqlite3.Error:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
+
+
+def _ago(span: timedelta) -> str:
+    """Return the time so long ago, as it is written down; where there are no dates any more, the text before all."""
+    try:
+        return (datetime.now(UTC) - span).isoformat()
+    except OverflowError:
+        return ""
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
