@@ -345,3 +345,27 @@ def test_other_versions_are_pruned(tmp_path, monkeypatch):
     with ScoreCache.opened(tmp_path / "s") as cache:
         assert cache.prune() > 0
         assert not cache.holdings()
+
+
+def test_scores_of_long_ago_can_be_asked_for(tmp_path):
+    """Longer ago than there are dates: nothing is as old as that."""
+    discover(table(), score="bic", workers=1, cache=tmp_path / "s")
+    done = runner.invoke(app, ["cache", "prune", str(tmp_path / "s"), "--unused", "999999w"])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("0 scores removed")
+
+
+def test_a_file_with_words_that_cannot_be_read_is_called_damaged(tmp_path):
+    discover(table(), score="bic", workers=1, cache=tmp_path / "s")
+    with sqlite3.connect(tmp_path / "s") as connection:
+        connection.execute("UPDATE subjects SET used = 'yesterday'")
+    connection.close()
+    done = runner.invoke(app, ["cache", "info", str(tmp_path / "s")])
+    assert done.exit_code == 1
+    assert "are damaged" in " ".join(done.stderr.split())
+
+
+def test_what_is_no_place_for_a_file_is_said_as_it_is():
+    done = runner.invoke(app, ["cache", "info", "/dev/null"])
+    assert done.exit_code == 1
+    assert "rollback" not in done.stderr

@@ -638,3 +638,15 @@ def test_a_killed_run_loses_nothing(file, tmp_path):
     assert len(lines_of(broken)) == 31
     written = [json.loads((place / "graph.json").read_text())["confidence"] for place in (whole, broken)]
     assert written[0] == written[1]
+
+
+def test_a_file_without_rows_is_no_obstacle(tmp_path):
+    """A run that ended before its first half leaves a head; another, with other settings, begins anew."""
+    data = chain_frame(60)
+    with pytest.raises(DataError):
+        discover(data, score="bdeu", confidence=2, directory=tmp_path, workers=1)
+    found = discover(data, score="bic", confidence=2, directory=tmp_path, workers=1)
+    assert found.confidence.replicates == 2
+    head, *rows = (tmp_path / "confidence.jsonl").read_text().splitlines()
+    assert len(rows) == 2
+    assert "settings" in head

@@ -152,6 +152,11 @@ def discover(
         raise OptionError(f"seed (--seed) cannot be {seed}: give a whole number of 0 or more")
     if executor is not None and not isinstance(executor, Executor):
         raise OptionError(f"executor is a {type(executor).__name__}: give a concurrent.futures.Executor, or workers")
+    if executor is not None and workers is not None:
+        raise OptionError("workers and executor are given: leave out one of the two")
+    for name, called in (("watch", watch), ("stop", stop)):
+        if called is not None and not callable(called):
+            raise OptionError(f"{name} is a {type(called).__name__}: give a function, or leave it out")
     table = _dataset(
         data,
         {
@@ -175,8 +180,9 @@ def discover(
         repeat.check(table, plan, seed)  # not after an hour
     if cache is not None and plan.by != "score":
         raise OptionError("cache (--cache) keeps local scores, and there is no score here: leave it out")
-    if plan.by != "score" and (time_budget is not None or stop is not None):
-        raise OptionError("time_budget (--time-budget) is for searches by a score: leave it out, or give one")
+    for name, value in (("time_budget (--time-budget)", time_budget), ("stop", stop)):
+        if plan.by != "score" and value is not None:
+            raise OptionError(f"{name} is for searches by a score: leave it out, or give one")
     if memory_limit is not None and plan.by != "score":
         raise OptionError("memory_limit (--memory-limit) is for searches by a score: leave it out, or give one")
     until = Stop(time_budget, stop)

@@ -23,7 +23,7 @@ from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, ScoreCach
 from kerncause.scores.ledger import Batch, Query
 from kerncause.screening import Screening, how_many
 from kerncause.search import Outcome, Progress, Step, find_search
-from kerncause.stop import Stop
+from kerncause.stop import Halt, Stop
 from kerncause.text import listed
 from kerncause.watch import Spread, Told
 
@@ -81,11 +81,13 @@ class Learning:
         crew = Crew.of(self._score(), self.workers, self.executor is not None, self.memory_limit, parents)
         chosen = crew.score
         options = {"score_options": dict(getattr(chosen, "options", self.plan.options)), **crew.settings}
-        computing = batches(chosen, crew.workers, self.executor)
+        halt = Halt(self.stop)
+        computing = batches(chosen, crew.workers, self.executor, halt)
         with computing as batch, self._looked_up(chosen, self.told.computed(batch)) as found:
-            ledger = Ledger(chosen, self.told.asked(found), self.stop)
+            ledger = Ledger(chosen, self.told.asked(found), halt)
             outcome = self._searched(ledger)
             ledger.go_on()
+            halt.off()
             fits, edges = _explained(outcome, ledger, self.table)
         return Found(
             outcome.graph,

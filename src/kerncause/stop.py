@@ -12,6 +12,26 @@ class Stopped(Exception):  # noqa: N818 - nothing went wrong
     """Raised once in the middle of a search, which catches it and returns where it is."""
 
 
+def never() -> bool:
+    """Do not stop."""
+    return False
+
+
+class Halt:
+    """Tells the same as what it is made of, until it is switched off: what is left to do then is done."""
+
+    def __init__(self, stop: Callable[[], bool] | None) -> None:
+        self._stop = stop
+
+    def __call__(self) -> bool:
+        """Tell whether it is time."""
+        return self._stop is not None and self._stop()
+
+    def off(self) -> None:
+        """Go on from now on, for as long as it takes."""
+        self._stop = None
+
+
 class Stop:
     """Tells whether to stop; call it after every piece of work.
 

@@ -121,7 +121,8 @@ class Screen:
         def first(number: int, _: object) -> None:
             came.append(number)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            self._err.print("stopping with the best graph so far; Ctrl-C again leaves at once", style="yellow")
+            if not self._quiet:
+                self._err.print("stopping with the best graph so far; Ctrl-C again leaves at once", style="yellow")
 
         before = signal.signal(signal.SIGINT, first)
         try:

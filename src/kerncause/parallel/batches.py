@@ -24,9 +24,8 @@ from kerncause.parallel.trades import SCORING, TESTING, Trade
 from kerncause.parallel.work import Order, subjects_here
 from kerncause.scores.base import LocalScore, PreparedScore
 from kerncause.scores.ledger import Batch
+from kerncause.stop import Stopped, never
 
-# Below this many queries a batch is not worth sending away.
-SMALLEST_BATCH = 2
 # Tasks that wait at each worker, so that it has one at hand when the last is done.
 TASKS_AHEAD = 3
 # After so long a silence somebody looks whether there are workers.
@@ -45,15 +44,21 @@ def worker_count(workers: int | None) -> int:
 
 
 @contextmanager
-def batches(score: LocalScore, workers: int | None = None, executor: Executor | None = None) -> Iterator[Batch]:
+def batches(
+    score: LocalScore,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    halt: Callable[[], bool] = never,
+) -> Iterator[Batch]:
     """Give a function that computes batches of queries, for as long as the context lasts.
 
     Args:
         score: computes one query.
         workers: processes to start; None means one per core.
         executor: computes the tasks instead.
+        halt: asked while nothing comes; if it says so, `Stopped` is raised.
     """
-    with spread_over(SCORING, score, workers, executor) as batch:
+    with spread_over(SCORING, score, workers, executor, halt) as batch:
         yield batch
 
 
@@ -78,7 +83,13 @@ def batches_of_tests(
 
 
 @contextmanager
-def spread_over(trade: Trade, subject: object, workers: int | None, executor: Executor | None) -> Iterator[Spread]:
+def spread_over(
+    trade: Trade,
+    subject: object,
+    workers: int | None,
+    executor: Executor | None,
+    halt: Callable[[], bool] = never,
+) -> Iterator[Spread]:
     """Give a function that computes queries of any trade about one subject, for as long as the context lasts."""
     count = worker_count(workers)
     with threadpool_limits(1):
@@ -88,7 +99,7 @@ def spread_over(trade: Trade, subject: object, workers: int | None, executor: Ex
         if isinstance(subject, PreparedScore):
             subject.prepare()
         with tempfile.TemporaryDirectory(prefix="kerncause-") as folder:
-            about = Subject(subject, uuid.uuid4().hex, Path(folder))
+            about = Subject(subject, uuid.uuid4().hex, Path(folder), halt)
             subjects_here[about.token] = subject
             try:
                 with _crew(about, count, executor) as crew:
@@ -114,7 +125,7 @@ def _crew(about: Subject, count: int, executor: Executor | None) -> Iterator[Cre
 
 
 def _spread(trade: Trade, crew: Crew, about: Subject, pace: Pace, queries: Sequence[Any]) -> Generator[tuple[Any, Any]]:
-    if len(queries) < SMALLEST_BATCH:
+    if len(queries) < crew.smallest_batch:
         yield from ((query, trade.computed(about.value, query)) for query in queries)
         return
     # Large sets take longest: begin with them, so that none is left for the end.
@@ -129,7 +140,7 @@ def _spread(trade: Trade, crew: Crew, about: Subject, pace: Pace, queries: Seque
                 while waiting and len(flying) < TASKS_AHEAD * workers:
                     order = Order(trade, pace.next_task(trade, waiting, most), about.token, crew.path)
                     flying.add(crew.sent(order, finished.put))
-                task = _next(finished, crew)
+                task = _next(finished, crew, about)
                 report = crew.report(task)
                 flying.remove(task)
                 if report is None:
@@ -145,10 +156,12 @@ def _spread(trade: Trade, crew: Crew, about: Subject, pace: Pace, queries: Seque
             crew.drop(flying)
 
 
-def _next(finished: "queue.SimpleQueue[Task]", crew: Crew) -> Task:
+def _next(finished: "queue.SimpleQueue[Task]", crew: Crew, about: Subject) -> Task:
     """Wait for the next task; in a long silence, look whether there is anything to wait for."""
     while True:
         try:
             return finished.get(timeout=SILENCE_SECONDS)
         except queue.Empty:
+            if about.halt():
+                raise Stopped from None
             crew.look()

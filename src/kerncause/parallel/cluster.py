@@ -8,6 +8,7 @@ Before a worker gets a task it is asked whether it would compute what this progr
 
 import asyncio
 import concurrent.futures
+import logging
 import pickle
 import re
 import sys
@@ -56,6 +57,8 @@ def connected(address: str) -> Iterator[Executor]:
         raise OptionError(f"--dask cannot be {quoted(address)}: write it as tcp://HOST:8786, as the scheduler says it")
     from distributed import Client
 
+    # What it says of lost connections is said here, in one sentence.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         asyncio.run(_greeted(address))  # a client that meets something else than a scheduler goes on trying
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -97,7 +100,8 @@ class Cluster(Crew):
             raise OptionError("executor belongs to a Dask client that is closed: make a new one")
         self._address = str(self._client.scheduler.address)
         self._versions, self._met = versions_here(), set[str]()
-        self._losses, self._silent_since = 0, float("inf")
+        self._losses, self._silent_since, self._is_answered = 0, float("inf"), True
+        self._halt = subject.halt
         self._meet(self._workers_within(START_SECONDS))
         self._parcel = Parcel.of(subject.value)
         self._scattered = self._handed_out()
@@ -174,20 +178,23 @@ class Cluster(Crew):
                 self._client.scheduler.ncores_running, callback_timeout=ANSWER_SECONDS
             )
         except (*UNREACHABLE, *CANCELLED, AttributeError):  # a client that is closed has no scheduler
+            self._is_answered = False
             return {}
+        self._is_answered = True
         return found
 
     def _workers_within(self, seconds: float) -> dict[str, int]:
-        """Wait for at least one worker; return the threads of all."""
-        end = time.monotonic() + seconds
+        """Wait for at least one worker, no longer than the whole may take; return the threads of all."""
+        begun = time.monotonic()
         while not (running := self._running()):
-            if time.monotonic() > end or self._client.status == "closed":
-                raise self._nobody(seconds)
+            gone = time.monotonic() - begun
+            if gone > seconds or self._client.status == "closed" or self._halt():
+                raise self._nobody(gone)
             time.sleep(POLL_SECONDS)
         return running
 
     def _nobody(self, seconds: float) -> ComputationError:
-        if self._client.status != "running":
+        if self._client.status != "running" or not self._is_answered:
             return ComputationError(
                 f"the Dask scheduler at {self._address} does not answer any more: look whether it runs, and give the "
                 "same command again (with --out or --cache nothing that is done is lost)"
@@ -202,7 +209,13 @@ class Cluster(Crew):
         new = [address for address in running if address not in self._met]
         if not new:
             return
-        answers = self._client.run(versions_here, workers=new, on_error="return")
+        try:
+            answers = self._client.sync(
+                self._client._run, versions_here, workers=new, on_error="return", callback_timeout=ANSWER_SECONDS
+            )
+        except TimeoutError:  # one of them is busy or frozen; each looks for itself when it gets a task
+            self._met.update(new)
+            return
         notes = []
         for address, theirs in answers.items():
             if isinstance(theirs, OSError):  # it left before it could answer

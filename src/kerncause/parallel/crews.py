@@ -41,11 +41,13 @@ class Subject:
         value: the score or test.
         token: names it as no other is named.
         folder: for files about it, which goes when the search ends.
+        halt: tells whether somebody wants the search to stop.
     """
 
     value: object
     token: str
     folder: Path
+    halt: Callable[[], bool]
 
 
 class Crew(ABC):
@@ -53,9 +55,11 @@ class Crew(ABC):
 
     Attributes:
         path: a file with the subject, for those who need one.
+        smallest_batch: a batch of fewer queries is computed here.
     """
 
     path: Path | None = None
+    smallest_batch = 1
 
     @abstractmethod
     def muster(self) -> int:
@@ -91,6 +95,8 @@ class Crew(ABC):
 
 class Processes(Crew):
     """Processes of our own: forked on Linux, where a script then needs no `if __name__ == "__main__"`."""
+
+    smallest_batch = 2
 
     def __init__(self, count: int, subject: Subject) -> None:
         self._count, self._deaths = count, 0

@@ -121,15 +121,16 @@ class ScoreCache:
             "SELECT said, used, (SELECT COUNT(*) FROM fits WHERE subject = subjects.id) FROM subjects "
             "ORDER BY used DESC"
         )
-        told = [(json.loads(said), used, count) for said, used, count in found]
-        return [Holding(**said, fits=count, used=datetime.fromisoformat(used)) for said, used, count in told]
+        with _sentences(self.path):
+            told = [(json.loads(said), used, count) for said, used, count in found]
+            return [Holding(**said, fits=count, used=datetime.fromisoformat(used)) for said, used, count in told]
 
     def prune(self, older: timedelta | None = None) -> int:
         """Remove what was not used for so long, and what other versions computed; return how many scores went."""
         before = "" if older is None else _ago(older)
         found = self.rows("SELECT id, said, used FROM subjects")
-        gone = [i for i, said, used in found if used < before or json.loads(said)["version"] != SCORE_VERSION]
         with _sentences(self.path):
+            gone = [i for i, said, used in found if used < before or json.loads(said)["version"] != SCORE_VERSION]
             for subject in gone:
                 self._connection.execute("DELETE FROM subjects WHERE id = ?", (subject,))
             # Also what a run that still goes on has added to a subject that went before. No number is given twice.
@@ -263,7 +264,13 @@ def _sentences(path: Path) -> Iterator[None]:
     """Turn what SQLite says into a sentence that names the file and the cure."""
     try:
         yield
+    except KerncauseError:
+        raise
+    except (ValueError, TypeError, KeyError):  # what was written is not what is read
+        raise _damaged(path) from None
     except sqlite3.OperationalError as problem:
+        if "decode" in str(problem):
+            raise _damaged(path) from None
         raise KerncauseError(
             f"cannot use the scores in {shown_path(path)} ({problem}): free some space, wait for who is writing, or "
             "choose another file (--cache); what is in it is kept"

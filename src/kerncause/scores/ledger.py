@@ -142,8 +142,10 @@ class Ledger:
                     )
                 self._fits[query] = fit
                 if self._stop is not None and self._stop():
-                    self.go_on()
                     raise Stopped
+        except Stopped:  # here, or by who computes and had nothing to show
+            self.go_on()
+            raise
         finally:  # on an error nobody waits for the rest
             answers.close()
 

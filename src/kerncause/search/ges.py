@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kerncause.errors import OptionError
-from kerncause.graphs import Adjacency, bits, completed
+from kerncause.graphs import Adjacency, bits, completed, mask_of
 from kerncause.knowledge import Knowledge, Limits
 from kerncause.scores import Comparison, Ledger, LocalScore
 from kerncause.search.base import Outcome, Progress, Shortlist, Step, Watcher, changes
@@ -112,7 +112,10 @@ class Pairs:
 
     def __init__(self, shortlist: Shortlist | None, limits: Limits) -> None:
         self._shortlist, self._limits = shortlist, limits
-        self.open = None if shortlist is None else shortlist.first(limits.allowed)
+        self._may_be = _either_way(limits.allowed)
+        self.open = (
+            (None if limits.say_nothing else self._may_be) if shortlist is None else shortlist.first(limits.allowed)
+        )
 
     def widened(self, graph: Adjacency) -> bool:
         """Look again from where the search has come to; tell whether there are new pairs.
@@ -124,7 +127,7 @@ class Pairs:
             return False
         joined = tuple(graph.adjacent(i) for i in range(graph.size))
         before, found = self.open, self._shortlist.further(self._limits.allowed, joined, self.open)
-        self.open = tuple(mask | self._meeting(joined, i) for i, mask in enumerate(found))
+        self.open = tuple(mask | self._meeting(joined, i) & self._may_be[i] for i, mask in enumerate(found))
         return self.open != before
 
     @staticmethod
@@ -134,6 +137,12 @@ class Pairs:
         for k in bits(joined[i]):
             met |= joined[k]
         return met & ~(1 << i)
+
+
+def _either_way(allowed: tuple[int, ...]) -> tuple[int, ...]:
+    """Return for each node those that it may be joined to by an arrow either way."""
+    children = [mask_of(j for j, mask in enumerate(allowed) if mask >> i & 1) for i in range(len(allowed))]
+    return tuple(parents | others for parents, others in zip(allowed, children, strict=True))
 
 
 class _Run:
