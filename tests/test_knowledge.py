@@ -1,11 +1,12 @@
 from itertools import combinations, permutations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kerncause import CPDAG, DAG, OptionError
+from kerncause import CPDAG, DAG, Dataset, LearnedKernelScore, OptionError
 from kerncause.graphs import PDAG, Adjacency, completed, extensions
 from kerncause.independence import SeparationOracle
 from kerncause.knowledge import Knowledge, Limits, read_knowledge
@@ -441,3 +442,24 @@ def test_knowledge_directs_what_the_data_leave_open():
         ):
             assert outcome.graph == outcome.dag == dag
             assert not outcome.preferences
+
+
+def test_ges_does_not_judge_an_edge_by_the_way_that_is_forbidden():
+    """Y = sin(4x) + e gains much as x -> y and loses as y -> x, the only way it may go: it never gets an edge."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    frame = pd.DataFrame({"x": x, "y": np.sin(4 * x) + 0.3 * rng.normal(size=300)})
+    asked = []
+
+    class Asked(LearnedKernelScore):
+        def fit(self, target, parents=(), begin=None, *, settle=True):
+            asked.append((target, frozenset(parents)))
+            return super().fit(target, parents, begin, settle=settle)
+
+    score = Asked(Dataset.from_frame(frame))
+    outcome = ges(score, knowledge=Knowledge(forbidden=[("x", "y")]))
+    assert outcome.trace == ()
+    assert ("y", frozenset({"x"})) not in asked
+    asked.clear()
+    ges(score, knowledge=Knowledge(forbidden=[("x", "y"), ("y", "x")]))
+    assert {parents for _, parents in asked} <= {frozenset()}

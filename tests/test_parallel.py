@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ import pytest
 from kerncause import ComputationError, Dataset, LearnedKernelScore, OptionError, discover
 from kerncause.parallel import batches, read_mapped, uninterrupted, worker_count, write_mapped
 from kerncause.scores import Query
+from kerncause.stop import Stopped
 
 
 def frame(n=150):
@@ -214,3 +215,32 @@ def test_counts_may_be_numpy_numbers():
         "time_budget": np.int64(99),
     }
     assert discover(frame(), **how).finished
+
+
+class Silent(Executor):
+    """One that answers whether it sees the file, and then never again."""
+
+    def __init__(self):
+        self._asked = 0
+
+    def submit(self, call, /, *words, **named):
+        future, self._asked = Future(), self._asked + 1
+        if self._asked == 1:
+            future.set_result(call(*words, **named))
+        return future
+
+
+def test_a_search_stops_though_nobody_answers():
+    score = LearnedKernelScore(Dataset.from_frame(frame()))
+    with batches(score, executor=Silent(), halt=lambda: True) as batch, pytest.raises(Stopped):
+        list(batch([Query("a", frozenset()), Query("b", frozenset())]))
+
+
+def test_arguments_that_do_not_go_together_or_are_no_functions_are_refused():
+    with ThreadPoolExecutor(1) as executor, pytest.raises(OptionError, match="workers and executor"):
+        discover(frame(), workers=2, executor=executor)
+    for name in ("watch", "stop"):
+        with pytest.raises(OptionError, match=f"{name} is a int: give a function"):
+            discover(frame(), **{name: 3})
+    with pytest.raises(OptionError, match="stop is for searches by a score"):
+        discover(frame(), search="pc", stop=lambda: False)

@@ -180,7 +180,8 @@ class _Run:
         while True:
             self._watch(Progress(phase, len(self.trace), self.graph.edge_count(), tuple(self.trace)))
             least = TIE if phase == "backward" else max(TIE, self.ledger.resolution)
-            move = self._best(self._permitted(operators(self.graph, self._max_parents)), least, only_new)
+            sound, others = self._sorted_out(operators(self.graph, self._max_parents))
+            move = self._best(sound, least, only_new) or self._best(self._unlike(others, sound), least, only_new)
             if move is None:
                 return taken
             operator, gain, self.graph = move
@@ -202,17 +203,29 @@ class _Run:
         [chosen] = together(self.ledger, [choosing(self.ledger, compared, first)])
         return None if chosen is None else (*chosen, applied(self.graph, chosen[0]))
 
-    def _permitted(self, operators: Iterator[Operator]) -> list[Operator]:
-        """Return the operators with the readings that knowledge permits; where none is, with those there are.
+    def _sorted_out(self, operators: Iterator[Operator]) -> tuple[list[Operator], list[Operator]]:
+        """Return the operators with the readings that knowledge permits, and apart from them those without any.
 
-        Whether the class it leads to has a DAG that obeys is looked at when it is taken.
+        The others may still lead to a class with a DAG that obeys, which is looked at when one is taken, but they are
+        judged by a DAG that does not: so only where nothing else gains, and only those that lead elsewhere.
         """
         if self._limits.say_nothing:
-            return list(operators)
-        permitted = [
-            (op, tuple(reading for reading in op.readings if all(map(self._permits, reading)))) for op in operators
-        ]
-        return [op._replace(readings=readings or op.readings) for op, readings in permitted]
+            return list(operators), []
+        sound, others = [], []
+        for op in operators:
+            permitted = tuple(reading for reading in op.readings if all(map(self._permits, reading)))
+            if permitted:
+                sound.append(op._replace(readings=permitted))
+            else:
+                others.append(op)
+        return sound, others
+
+    def _unlike(self, others: Sequence[Operator], sound: Sequence[Operator]) -> list[Operator]:
+        """Return the others that lead to a class to which no sound operator of the same pair leads."""
+        pairs = {frozenset((op.source, op.target)) for op in others}
+        near = [op for op in sound if frozenset((op.source, op.target)) in pairs]
+        judged = {applied(self.graph, op) for op in near}
+        return [op for op in others if applied(self.graph, op) not in judged]
 
     def _permits(self, change: Change) -> bool:
         return all(self._limits.permit(change.node, parents) for parents in (change.before, change.after))
