@@ -369,3 +369,31 @@ def test_what_is_no_place_for_a_file_is_said_as_it_is():
     done = runner.invoke(app, ["cache", "info", "/dev/null"])
     assert done.exit_code == 1
     assert "rollback" not in done.stderr
+
+
+@pytest.mark.parametrize("may_write", [True, False])
+def test_looking_at_a_file_writes_nothing(may_write, tmp_path, monkeypatch):
+    place = tmp_path / "a place"
+    discover(table(), score="bic", workers=1, cache=place / "s?#%.sqlite")
+    (place / "empty").touch()
+    for path in (*place.iterdir(), place):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    monkeypatch.setattr(module, "_may_write", lambda _: may_write)
+    try:
+        seen = runner.invoke(app, ["cache", "info", str(place / "s?#%.sqlite")])
+        refused = runner.invoke(app, ["cache", "info", str(place / "empty")])
+    finally:
+        place.chmod(0o755)
+    assert seen.exit_code == 0, seen.output
+    assert "BICScore" in seen.stdout
+    assert refused.exit_code == 1
+    assert "is no file of scores" in " ".join(refused.stderr.split())
+    assert (place / "empty").stat().st_size == 0
+
+
+def test_what_lies_beside_a_file_is_part_of_its_size(tmp_path):
+    with ScoreCache.opened(tmp_path / "s") as cache:
+        cache.shelf(make_score("bic", Dataset.from_frame(table())))
+        beside = tmp_path / "s-wal"
+        assert beside.stat().st_size > 0
+        assert cache.size == (tmp_path / "s").stat().st_size + beside.stat().st_size

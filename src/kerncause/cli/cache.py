@@ -19,8 +19,8 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="A file that discover
 @cache_app.command(epilog=examples("kerncause cache info scores.sqlite"))
 def info(file: File) -> None:
     """Say which tables and scores a file holds, how many scores, and when they were last used."""
-    with errors(), ScoreCache.opened(file, must_exist=True) as cache:
-        Screen(quiet=False).holdings(cache.holdings(), file.stat().st_size)
+    with errors(), ScoreCache.opened(file, only_look=True) as cache:
+        Screen(quiet=False).holdings(cache.holdings(), cache.size)
 
 
 @cache_app.command(epilog=examples("kerncause cache prune scores.sqlite --unused 30d"))

@@ -98,10 +98,13 @@ class RunLog:
             self.write("progress", **told)
 
     def finished(self, result: Result) -> None:
-        """Write what was found."""
+        """Write what was found, and how many halves of the rows there were of those that were asked for."""
+        asked = (result.settings.get("confidence") or {}).get("repetitions", 0)
         self.write(
             "finish",
             finished=result.finished,
+            halves=0 if result.confidence is None else result.confidence.replicates,
+            halves_asked=asked,
             scores=result.scores_computed,
             search_seconds=result.seconds,
             edges=[{"source": e.source, "target": e.target, "directed": e.directed} for e in result.edge_list],

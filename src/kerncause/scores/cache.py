@@ -11,6 +11,7 @@ a flipped bit in a number would otherwise be believed.
 
 import json
 import math
+import os
 import sqlite3
 import zlib
 from collections.abc import Generator, Iterator, Sequence
@@ -19,6 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from kerncause.data import OfTable
 from kerncause.errors import KerncauseError, OptionError
@@ -70,19 +72,26 @@ class ScoreCache:
 
     @classmethod
     @contextmanager
-    def opened(cls, path: str | Path, *, must_exist: bool = False) -> Iterator["ScoreCache"]:
-        """Open a file, begin it if there is none; refuse one that is something else."""
+    def opened(cls, path: str | Path, *, must_exist: bool = False, only_look: bool = False) -> Iterator["ScoreCache"]:
+        """Open a file, begin it if there is none; refuse one that is something else.
+
+        `only_look` writes nothing, so that a file can be looked at where it cannot be written.
+        """
         path = Path(path)
         if path.is_dir():
             raise OptionError(f"{shown_path(path)} is a directory: give a file for the scores (--cache)")
-        if must_exist and not path.exists():
+        if (must_exist or only_look) and not path.exists():
             raise OptionError(f"there is no file {shown_path(path)}: check the path")
         with _sentences(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(path, timeout=SECONDS_TO_WAIT, isolation_level=None)
+            connection = _looked_at(path) if only_look else _written_to(path)
         try:
             with _sentences(path):
-                _begin(connection, path)
+                if not only_look and _is_empty(connection):
+                    _make_tables(connection)
+                _refuse_others(connection, path)
+                if not only_look:
+                    connection.execute("PRAGMA journal_mode = WAL")
+                    connection.execute("PRAGMA synchronous = NORMAL")
             yield cls(path, connection)
         finally:
             connection.close()
@@ -124,6 +133,12 @@ class ScoreCache:
         with _sentences(self.path):
             told = [(json.loads(said), used, count) for said, used, count in found]
             return [Holding(**said, fits=count, used=datetime.fromisoformat(used)) for said, used, count in told]
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk, with what was written last and is still beside the file."""
+        beside = self.path.with_name(f"{self.path.name}-wal")
+        return sum(file.stat().st_size for file in (self.path, beside) if file.exists())
 
     def prune(self, older: timedelta | None = None) -> int:
         """Remove what was not used for so long, and what other versions computed; return how many scores went."""
@@ -216,19 +231,32 @@ def _read(value: str, query: Query) -> LocalFit:
     )
 
 
-def _begin(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file, in one step; refuse a file of others, or of another layout."""
-    if _is_empty(connection):
-        _make_tables(connection)
+def _written_to(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return sqlite3.connect(path, timeout=SECONDS_TO_WAIT, isolation_level=None)
+
+
+def _looked_at(path: Path) -> sqlite3.Connection:
+    """Open a file to be read. Where nothing can be written beside it, it is taken to change no more."""
+    still = "" if _may_write(path) else "&immutable=1"
+    address = f"file:{quote(str(path.resolve()))}?mode=ro{still}"
+    return sqlite3.connect(address, uri=True, timeout=SECONDS_TO_WAIT, isolation_level=None)
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _refuse_others(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file of others, or of another layout."""
     if _pragma(connection, "application_id") != APPLICATION:
         raise OptionError(f"{shown_path(path)} is no file of scores: choose another name (--cache)")
     if _pragma(connection, "user_version") != LAYOUT:
         raise OptionError(f"{shown_path(path)} was written by another version: choose another name (--cache)")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
+    """Make the tables of a new file, in one step."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         if _is_empty(connection):  # nobody else was faster
