@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from kerncause import ComputationError, Dataset, OptionError, discover, load_result, make_score
 from kerncause.cli import app
-from kerncause.memory import PLANNED_PARENTS, WORKER_BYTES, Crew, available_bytes, memory_bytes, resident_bytes
+from kerncause.memory import PLANNED_PARENTS, WORKER_BYTES, Staffing, available_bytes, memory_bytes, resident_bytes
 from kerncause.regression import MOST_MEMORY, Parameters, Problem, Sizes, choose_engine, make_engine, most_bytes
 from kerncause.regression.lowrank import LowRankEngine
 from kerncause.scores import SCORES, ScoreCache
@@ -190,7 +190,7 @@ WORKERS = (
 import json, os, sys
 import numpy as np
 from kerncause import Dataset, LearnedKernelScore
-from kerncause.memory import Crew, memory_bytes
+from kerncause.memory import Staffing, memory_bytes
 from kerncause.parallel import batches
 from kerncause.scores import Query
 
@@ -206,7 +206,7 @@ X = rng.normal(size=(20_000, 4))
 X[:, 3] += 0.7 * np.sin(2 * X[:, :3]).sum(axis=1)
 data = Dataset.from_array(X)
 score = Peaking(data)
-crew = Crew.of(score, 8, limit=memory_bytes(sys.argv[2]))
+crew = Staffing.of(score, 8, limit=memory_bytes(sys.argv[2]))
 sets = [frozenset({"x1", "x2", "x3"}), frozenset({"x1", "x3"}), frozenset({"x2", "x3"})]
 with batches(crew.score, crew.workers) as batch:
     list(batch([Query("x4", parents) for parents in sets]))
@@ -311,7 +311,7 @@ def holding(monkeypatch):
 
 
 def crew(most, least=0, workers=8, **how):
-    return Crew.of(Sized(most * MB, least * MB), workers, **how)
+    return Staffing.of(Sized(most * MB, least * MB), workers, **how)
 
 
 def test_as_many_workers_as_fit(holding):

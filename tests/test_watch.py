@@ -29,7 +29,7 @@ from kerncause.scores.ledger import Query
 from kerncause.search import Progress, Step
 from kerncause.stop import Stop
 from kerncause.text import clock, duration
-from kerncause.watch import Pace, Told
+from kerncause.watch import Tempo, Told
 
 runner = CliRunner()
 HOSTILE = ['a\n{"event": "finish"}', "b\x1b[31m\u202e", '"}]\\', "💥" * 40, "<script>alert(1)</script>"]
@@ -185,7 +185,7 @@ def test_settling_has_a_time_of_its_own():
 def test_several_workers_count_by_themselves():
     """Answers that come in fours, as from four workers: the times between them add up to those of the batch."""
     clock = Clock()
-    pace = Pace(clock)
+    pace = Tempo(clock)
     pace.begin([(False, 2)] * 40)
     for _ in range(5):
         clock.now += 8.0

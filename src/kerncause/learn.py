@@ -15,8 +15,8 @@ from kerncause.directions import probability
 from kerncause.errors import ComputationError, OptionError
 from kerncause.graphs import DAG, PDAG
 from kerncause.independence import IndependenceTest, make_test
-from kerncause.memory import Crew
-from kerncause.parallel import batches, batches_of_tests
+from kerncause.memory import Staffing
+from kerncause.parallel import Spread, batches, batches_of_tests
 from kerncause.plan import Plan
 from kerncause.result import Edge
 from kerncause.scores import Comparison, Ledger, LocalFit, LocalScore, ScoreCache, make_score
@@ -25,7 +25,7 @@ from kerncause.screening import Screening, how_many
 from kerncause.search import Outcome, Progress, Step, find_search
 from kerncause.stop import Halt, Stop
 from kerncause.text import listed
-from kerncause.watch import Spread, Told
+from kerncause.watch import Told
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class Learning:
     def by_score(self) -> Found:
         """Search with a score, and fit the local models of the best DAG."""
         parents = self.plan.search_options.get("max_parents")
-        crew = Crew.of(self._score(), self.workers, self.executor is not None, self.memory_limit, parents)
+        crew = Staffing.of(self._score(), self.workers, self.executor is not None, self.memory_limit, parents)
         chosen = crew.score
         options = {"score_options": dict(getattr(chosen, "options", self.plan.options)), **crew.settings}
         halt = Halt(self.stop)

@@ -58,7 +58,7 @@ def memory_bytes(given: int | str | None) -> int | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Crew:
+class Staffing:
     """The workers that fit, and the score they compute.
 
     Attributes:
@@ -79,7 +79,7 @@ class Crew:
         has_executor: bool = False,
         limit: int | None = None,
         parents: int | None = None,
-    ) -> "Crew":
+    ) -> "Staffing":
         """Look how many workers fit.
 
         Args:
@@ -102,7 +102,7 @@ class Crew:
         return _of_the_system(score, workers, planned) if limit is None else _limited(score, workers, limit, planned)
 
 
-def _limited(score: SizedScore, workers: int | None, limit: int, parents: int) -> Crew:
+def _limited(score: SizedScore, workers: int | None, limit: int, parents: int) -> Staffing:
     """Keep everything within a limit."""
     held = _rounded_up(resident_bytes())
     free = limit - held
@@ -116,28 +116,30 @@ def _limited(score: SizedScore, workers: int | None, limit: int, parents: int) -
     count = min(count, asked)
     words = f"the limit is {said_bytes(limit)} (--memory-limit), this process holds {said_bytes(held)}"
     settings = _said(count, asked, int(part), limit, words)
-    return Crew(_held_to(score, part), count, settings)
+    return Staffing(_held_to(score, part), count, settings)
 
 
-def _of_the_system(score: SizedScore, workers: int | None, parents: int) -> Crew:
+def _of_the_system(score: SizedScore, workers: int | None, parents: int) -> Staffing:
     """Start no more workers than the system has memory for."""
     available = _rounded_down(available_bytes())
     need, asked = score.most_memory(parents), worker_count(workers)
     if available is None or asked * (need + WORKER_BYTES) <= USABLE * available:
-        return Crew(score, workers)
+        return Staffing(score, workers)
     free = int(USABLE * available)
     count = int(free // (need + WORKER_BYTES))
     if count < 1 and need > free:
         _refuse_too_little(score, free, parents, f"the {said_bytes(available)} that the system has left", 0)
     count, part = min(max(count, 1), asked), int(min(need, free))
     held_score = score if need <= free else _held_to(score, part)
-    return Crew(held_score, count, _said(count, asked, part, available, f"the system has {said_bytes(available)} left"))
+    return Staffing(
+        held_score, count, _said(count, asked, part, available, f"the system has {said_bytes(available)} left")
+    )
 
 
-def _on_others(score: SizedScore, workers: int | None, limit: int, parents: int) -> Crew:
+def _on_others(score: SizedScore, workers: int | None, limit: int, parents: int) -> Staffing:
     """Hold every score to the limit, wherever it is computed."""
     _refuse_too_little(score, limit, parents, f"the limit of {said_bytes(limit)} (--memory-limit)", 0)
-    return Crew(_held_to(score, limit), workers, {"memory": {"limit": limit, "of": "each score", "score": limit}})
+    return Staffing(_held_to(score, limit), workers, {"memory": {"limit": limit, "of": "each score", "score": limit}})
 
 
 def _held_to(score: SizedScore, part: float) -> LocalScore:

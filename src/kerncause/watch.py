@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kerncause.parallel import Spread
 from kerncause.search import Progress, Step
 from kerncause.stop import Stop
 
@@ -19,8 +20,6 @@ ENOUGH_ANSWERS = 4
 HALVES = "halves"
 # Whether it settles a value, and how many parents, or variables to condition on, it has: what its time depends on.
 Sort = tuple[bool, int]
-# Computes queries and gives each with its answer, in any order.
-Spread = Callable[[Sequence[Any]], Generator[tuple[Any, Any]]]
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Status:
         return replace(self, seconds=self.seconds + seconds, seconds_left=left, budget_left=budget, taken=())
 
 
-class Pace:
+class Tempo:
     """How long answers take, by their sort, from the times between one answer and the next.
 
     With several workers these times are as much shorter as there are workers, so what is left of a batch is simply
@@ -122,7 +121,7 @@ class Told:
     ) -> None:
         self._watch, self._started, self._stop, self._unit, self._clock = watch, started, stop, unit, clock
         self._progress = Progress("forward", 0, 0)
-        self._pace = Pace(clock)
+        self._pace = Tempo(clock)
         self._steps = self._queued = self._computed = 0
         self.scores = 0
 
@@ -175,7 +174,7 @@ class Told:
 
     def halves(self, count: int) -> Callable[[int], None]:
         """Return what is to be called with the number of halves done, of so many."""
-        pace, before = Pace(self._clock), None
+        pace, before = Tempo(self._clock), None
 
         def replicate(done: int) -> None:
             nonlocal before

@@ -10,7 +10,7 @@
   once; if that happens again the search ends with an error. A cluster gives the tasks of a lost worker to the others.
 """
 
-from kerncause.parallel.batches import batches, batches_of_tests, spread_over, worker_count
+from kerncause.parallel.batches import Spread, batches, batches_of_tests, spread_over, worker_count
 from kerncause.parallel.cluster import connected
 from kerncause.parallel.parcel import read_mapped, write_mapped
 from kerncause.parallel.processes import START_METHOD, end_pool, started_pool, uninterrupted
@@ -18,6 +18,7 @@ from kerncause.parallel.trades import Trade
 
 __all__ = [
     "START_METHOD",
+    "Spread",
     "Trade",
     "batches",
     "batches_of_tests",
