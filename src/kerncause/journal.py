@@ -44,13 +44,14 @@ def read_journal(path: Path, head: Mapping[str, Any]) -> list[Record]:
 
 
 @contextmanager
-def writing(path: Path, head: Mapping[str, Any], resume: bool) -> Iterator[Journal]:
+def writing(path: Path, head: Mapping[str, Any], resume: bool, begin_anew: bool = False) -> Iterator[Journal]:
     """Open a file for more records, begin it if there is none, and keep others from it.
 
     Args:
         path: of the file.
         head: what it is of; one with another head is refused.
         resume: whether there may be records already.
+        begin_anew: whether a file with another head but without records is begun anew.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,20 +62,32 @@ def writing(path: Path, head: Mapping[str, Any], resume: bool) -> Iterator[Journ
         _lock(file, path)
         file.seek(0)
         content = file.read()
+        if begin_anew and _is_head_alone(content, head):
+            content = b""
+            file.truncate(0)
         records = _records(content, path, head)
         if records and not resume:
             raise OptionError(
                 f"{quoted(path)} has {len(records):,} rows already: "
                 "add --resume to go on with it, or choose another --out"
             )
-        # A head without rows says nothing yet; what is to come may have another.
-        whole = content.rfind(b"\n") + 1 if records else 0
+        whole = content.rfind(b"\n") + 1
         if whole < len(content):
             file.truncate(whole)
         if not whole:
             file.write(_line(head))
             file.flush()
         yield Journal(file, records)
+
+
+def _is_head_alone(content: bytes, like: Mapping[str, Any]) -> bool:
+    """Tell whether there is nothing but a head, of the same sort: nothing to lose."""
+    lines = content.splitlines()
+    try:
+        found = json.loads(lines[0]) if len(lines) == 1 else None
+    except ValueError:
+        return False
+    return isinstance(found, dict) and set(found) == set(like)
 
 
 def _records(content: bytes, path: Path, head: Mapping[str, Any]) -> list[Record]:
@@ -86,7 +99,7 @@ def _records(content: bytes, path: Path, head: Mapping[str, Any]) -> list[Record
         first, *others = (json.loads(line) for line in lines)
     except ValueError:
         raise DataError(f"{quoted(path)} is no file of rows: choose another --out") from None
-    if others and first != dict(head):
+    if first != dict(head):
         other, this = _differing(first, head)
         raise DataError(f"{quoted(path)} has rows of {other}, and this is {this}: choose another --out")
     return list(others)

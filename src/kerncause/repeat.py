@@ -173,7 +173,7 @@ class Repeat:
             "seed": work.seed,
             "settings": hashlib.sha256(settings.encode()).hexdigest()[:12],
         }
-        with writing(Path(self.directory) / FILE, head, self.resume) as journal:
+        with writing(Path(self.directory) / FILE, head, self.resume, begin_anew=True) as journal:
             yield journal
 
 
