@@ -47,7 +47,7 @@ def parameters(rng, k, least_noise=0.01):
 
 def engine_with(problem, at, m, r):
     response, parents = inputs_of(problem)
-    rows = parents.pivots(at.bandwidths, 1e-12, m).rows
+    rows = parents.pivots(at.parents, 1e-12, m).rows
     of_x = response.pivots(np.array([at.response_bandwidth]), 1e-12, r).rows
     return LowRankEngine(problem, 0.01, response, parents, of_x, rows)
 
@@ -106,7 +106,7 @@ def test_the_gradient_is_the_central_difference(kind, k):
 
 def assert_gradient(engine, at):
     found = engine.evaluate(at)
-    theta = np.log([at.response_bandwidth, *at.bandwidths, at.noise])
+    theta = np.log([at.response_bandwidth, *at.parents, at.noise])
 
     def value(log_parameters):
         s = np.exp(log_parameters)
@@ -114,7 +114,7 @@ def assert_gradient(engine, at):
 
     h = 1e-5
     numeric = [(value(theta + h * e) - value(theta - h * e)) / (2 * h) for e in np.eye(len(theta))]
-    analytic = [found.response_bandwidth, *found.bandwidths, found.noise]
+    analytic = [found.response_bandwidth, *found.parents, found.noise]
     np.testing.assert_allclose(analytic, numeric, rtol=1e-5, atol=1e-3)
 
 
@@ -141,7 +141,7 @@ def test_rows_are_worked_through_in_pieces_and_features_computed_again(monkeypat
         assert pieces.value == pytest.approx(whole.value, rel=1e-12)
         assert pieces.noise == pytest.approx(whole.noise, rel=1e-8)
         assert pieces.response_bandwidth == pytest.approx(whole.response_bandwidth, rel=1e-8)
-        np.testing.assert_allclose(pieces.bandwidths, whole.bandwidths, rtol=1e-8)
+        np.testing.assert_allclose(pieces.parents, whole.parents, rtol=1e-8)
         np.testing.assert_allclose(engine._bounded(at, 15), bounded, rtol=1e-6)
 
 

@@ -44,7 +44,7 @@ from kerncause.kernels import median_heuristic
 from kerncause.linalg import one_blas_thread
 from kerncause.regression import Problem
 from kerncause.regression.compressed import joint_rows
-from kerncause.regression.factors import Inputs
+from kerncause.regression.factors import Inputs, side_by_side
 from kerncause.text import quoted
 
 Floats = npt.NDArray[np.float64]
@@ -144,9 +144,7 @@ def _empirical(variables: Sequence[Points], n: int) -> list[float]:
 
 def _inputs(variables: Sequence[Points], rows: npt.NDArray[np.int64], root_weights: Floats) -> Inputs:
     """Return some variables side by side on the distinct rows."""
-    columns = [points.values[rows] for points in variables]
-    owner = np.concatenate([np.full(c.shape[1], k, dtype=np.int64) for k, c in enumerate(columns)])
-    return Inputs(np.hstack(columns), owner, root_weights)
+    return Inputs(*side_by_side(variables, rows), root_weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
 from kerncause.linalg import Cholesky, pivots_of_matrix, shifted
 from kerncause.regression.factors import LEAST_JITTER, Inputs
@@ -70,10 +69,7 @@ def pivoted(inputs: Inputs, bandwidths: Floats, allowed: float, most: int) -> Fl
 def written_out(inputs: Inputs, bandwidths: Floats, allowed: float, most: int) -> Floats:
     """Return the same by LAPACK's pivoted Cholesky of all of K: several times faster where many pivots are needed."""
     root = inputs.root_weights
-    scaled = inputs.scaled(bandwidths, inputs.points)
-    K = cdist(scaled, scaled, "sqeuclidean")
-    K *= -0.5
-    np.exp(K, out=K)
+    K = inputs.matrix(bandwidths)
     K *= root
     K *= root[:, None]
     return pivots_of_matrix(K, allowed, most)[1]

@@ -8,12 +8,17 @@ from kerncause.kernels.gaussian import (
     product_gaussian,
 )
 from kerncause.kernels.heuristic import median_heuristic
+from kerncause.kernels.shape import DIRECTION, ELLIPSOID, Shape, scatter
 
 __all__ = [
+    "DIRECTION",
+    "ELLIPSOID",
     "JacobianTerm",
+    "Shape",
     "gaussian",
     "log_bandwidth_gradient",
     "log_distance_sum",
     "median_heuristic",
     "product_gaussian",
+    "scatter",
 ]

@@ -5,6 +5,7 @@ The response Y, (n, q), is by default the empirical feature map of X, the n colu
 
     K_X(i,j)  = exp(-|x_i - x_j|^2 / (2 s_x^2))
     K_PA(i,j) = exp(-1/2 sum_k |p_ki - p_kj|^2 / s_k^2)           no parents: K_PA = 11'
+                (or along one direction: `kerncause.kernels.shape`)
     K_t       = K_PA + s_e^2 I
     L         = -1/2 tr(Y' K_t^-1 Y) - q/2 log|K_t| - n q/2 log 2pi
 
@@ -20,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kerncause.data import Points
+from kerncause.kernels import ELLIPSOID, Shape
 from kerncause.regression.response import KernelResponse, Response
 
 Floats = npt.NDArray[np.float64]
@@ -33,13 +35,15 @@ MOST_MEMORY = 4.0 * 2**30
 class Problem:
     """A response and its parents on the same rows, which may each stand for several of the table's n.
 
-    `model` says how the variable becomes the response, `memory` how many bytes there are for it.
+    `model` says how the variable becomes the response, `shape` along what rows of the parents are compared, `memory`
+    how many bytes there are for it.
     """
 
     response: Points
     parents: tuple[Points, ...]
     model: Response = field(default_factory=KernelResponse)
     memory: float = MOST_MEMORY
+    shape: Shape = ELLIPSOID
 
     @property
     def n(self) -> int:
@@ -64,23 +68,26 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """The parameters of one regression: that of the response (s_x), s_1..s_k (k,) and s_e (not its square)."""
+    """The parameters of one regression: of the response (s_x), of the parents' shape, and s_e (not its square).
+
+    Of an ellipsoid they are the bandwidths s_1..s_k, (k,); of a direction the weights of all columns.
+    """
 
     response_bandwidth: float
-    bandwidths: Floats
+    parents: Floats
     noise: float
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """L and its derivatives with respect to log s_x, log s_1..log s_k (k,) and log s_e.
+    """L and its derivatives with respect to log s_x, the shape's parameters (log s_1..log s_k, or weights) and log s_e.
 
     `excess` is by how many nats of L/q, roughly, the engine errs more at these parameters than it was to.
     """
 
     value: float
     response_bandwidth: float
-    bandwidths: Floats
+    parents: Floats
     noise: float
     excess: float = 0.0
 

@@ -14,7 +14,7 @@ indicator of the response and T = P' K_t^-1 P = (D - Nt'Nt)/s_e^2 + Nt' Q Nt, ev
     log|K_t|              = (n - u) log s_e^2 + log|s_e^2 I + R|
     dL/dR                 = 1/2 (H H' - q Q)
     dL/d(s_e^2)           = tr(dL/dR) + sum((D y - Nt' B) o y) / (2 s_e^4) - q (n - u) / (2 s_e^2)
-    dL/dlog s_k           = sum(dL/dR o R o D_k) / s_k^2
+    dL/dlog s_k           = sum(dL/dR o R o D_k) / s_k^2                 (or `kernels.shape`)
     dL/dlog r             = -sum(T y o dy/dlog r)
 
 One evaluation costs O(u^3 + u^2 v + u v^2): a million rows cost what a thousand do while u and v stay small.
@@ -29,9 +29,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kerncause.data import Points, occurrences
-from kerncause.kernels import log_bandwidth_gradient, product_gaussian
-from kerncause.linalg import Cholesky, shifted, stacked_squared_distances
+from kerncause.kernels import scatter
+from kerncause.linalg import Cholesky, shifted
 from kerncause.regression.base import LOG_2PI, Evaluation, ExactEngine, Parameters, Problem
+from kerncause.regression.factors import Inputs, side_by_side
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -59,9 +60,8 @@ class CompressedEngine(ExactEngine):
         self._count_products = np.outer(self._root_counts, self._root_counts)
         self._response_counts = problem.response.counts.astype(np.float64)
         self._Nt = table / self._root_counts[:, None]
-        self._parent_distances = stacked_squared_distances(
-            [parent.values[representatives] for parent in problem.parents], u
-        )
+        points, owner = side_by_side(problem.parents, representatives)
+        self._parents = Inputs(points, owner, self._root_counts, problem.shape)
 
     @classmethod
     def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Self:
@@ -84,7 +84,7 @@ class CompressedEngine(ExactEngine):
         n, u, noise2 = self._n, len(self._root_counts), parameters.noise**2
         q = self._outputs
         y, dy = self._response.factor(parameters.response_bandwidth)
-        R = self._weighted_parent_kernel(parameters.bandwidths)
+        R, points = self._weighted_parent_kernel(parameters.parents), self._parents.points
         factor = _factor(R, noise2)
         B = self._Nt @ y
         H = factor.solve(B)
@@ -96,7 +96,7 @@ class CompressedEngine(ExactEngine):
         return Evaluation(
             value=-0.5 * float(np.vdot(Ty, y)) - 0.5 * q * log_determinant - 0.5 * n * q * LOG_2PI,
             response_bandwidth=-float(np.vdot(Ty, dy)),
-            bandwidths=log_bandwidth_gradient(dR * R, self._parent_distances, parameters.bandwidths),
+            parents=self._parents.gradient(scatter(dR * R, points, points), parameters.parents),
             noise=2.0 * noise2 * float(d_noise2),
         )
 
@@ -107,15 +107,15 @@ class CompressedEngine(ExactEngine):
         are K_u C^1/2 Q Nt y with y the outputs on distinct values.
         """
         y = self._response.outputs(parameters.response_bandwidth)
-        R = self._weighted_parent_kernel(parameters.bandwidths)
+        R = self._weighted_parent_kernel(parameters.parents)
         H = _factor(R, parameters.noise**2).solve(self._Nt @ y)
         fitted = (R @ H) / self._root_counts[:, None]
         rows: Floats = y[self._response_codes] - fitted[self._parent_codes]
         return rows
 
-    def _weighted_parent_kernel(self, bandwidths: Floats) -> Floats:
+    def _weighted_parent_kernel(self, parameters: Floats) -> Floats:
         """Return R = C^1/2 K_u C^1/2."""
-        return product_gaussian(self._parent_distances, bandwidths) * self._count_products
+        return self._parents.matrix(parameters) * self._count_products
 
 
 def compressed_bytes(u: int, v: int, parents: int) -> float:

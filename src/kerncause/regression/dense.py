@@ -5,9 +5,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from kerncause.kernels import log_bandwidth_gradient, product_gaussian
-from kerncause.linalg import Cholesky, shifted, stacked_squared_distances
+from kerncause.kernels import scatter
+from kerncause.linalg import Cholesky, shifted
 from kerncause.regression.base import LOG_2PI, Evaluation, ExactEngine, Parameters, Problem
+from kerncause.regression.sides import inputs_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -17,7 +18,7 @@ class DenseEngine(ExactEngine):
 
     With A = K_t^-1 Y and G = dL/dK_t = 1/2 (A A' - q K_t^-1):
 
-        dL/dlog s_k = sum(G o K_PA o D_k) / s_k^2          D_k: squared distances of parent k
+        dL/dlog s_k = sum(G o K_PA o D_k) / s_k^2          D_k: squared distances of parent k (or `kernels.shape`)
         dL/dlog s_e = 2 s_e^2 tr(G)
         dL/dlog r   = -sum(A o dY/dlog r)
     """
@@ -29,7 +30,7 @@ class DenseEngine(ExactEngine):
         self._n, self._outputs = problem.n, problem.outputs
         self._response = problem.model.grouped(problem.response)
         self._codes = problem.response.codes
-        self._parent_distances = stacked_squared_distances([p.values for p in problem.parents], problem.n)
+        _, self._parents = inputs_of(problem, np.arange(problem.n))
 
     @classmethod
     def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Self:
@@ -51,7 +52,7 @@ class DenseEngine(ExactEngine):
         n, q = self._n, self._outputs
         y, dy = self._response.factor(parameters.response_bandwidth)
         Y = y[self._codes]
-        K_PA = product_gaussian(self._parent_distances, parameters.bandwidths)
+        K_PA, points = self._parents.matrix(parameters.parents), self._parents.points
         factor = _factor(K_PA, parameters.noise)
         A = factor.solve(Y)
         G = 0.5 * (A @ A.T - q * factor.inverse())
@@ -59,14 +60,14 @@ class DenseEngine(ExactEngine):
         return Evaluation(
             value=-0.5 * float(np.vdot(A, Y)) - 0.5 * q * factor.log_determinant - 0.5 * n * q * LOG_2PI,
             response_bandwidth=-float(np.vdot(A, dy[self._codes])),
-            bandwidths=log_bandwidth_gradient(GK, self._parent_distances, parameters.bandwidths),
+            parents=self._parents.gradient(scatter(GK, points, points), parameters.parents),
             noise=2.0 * parameters.noise**2 * float(np.trace(G)),
         )
 
     def residuals(self, parameters: Parameters) -> Floats:
         """Return Y - K_PA K_t^-1 Y, which is s_e^2 K_t^-1 Y."""
         Y = self._response.outputs(parameters.response_bandwidth)[self._codes]
-        K_PA = product_gaussian(self._parent_distances, parameters.bandwidths)
+        K_PA = self._parents.matrix(parameters.parents)
         return parameters.noise**2 * _factor(K_PA, parameters.noise).solve(Y)
 
 

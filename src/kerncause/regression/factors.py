@@ -9,17 +9,20 @@ same sum. For L(V V') with G = dL/dV L^-1 the derivatives by the kernels are
 
     dL/dK_nm = G              dL/dK_mm = -1/2 L^-T V' G
 
-each contracted over the whole matrix as if its entries were independent. K o D_k is never formed.
+each contracted over the whole matrix as if its entries were independent, to the scatter of all pairs
+(`kerncause.kernels.shape`): K o D is never formed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
+from kerncause.data import Points
 from kerncause.errors import ComputationError
+from kerncause.kernels import ELLIPSOID, Shape, scatter
 from kerncause.linalg import Cholesky, Pivots, pivoted_cholesky, pivots_of_matrix, shifted
 
 Floats = npt.NDArray[np.float64]
@@ -50,18 +53,18 @@ CHUNK_ROWS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """One kernel at some bandwidths, to be projected on its pivots.
+    """One kernel at some parameters, to be projected on its pivots.
 
     Attributes:
         inputs: what the kernel is of.
-        bandwidths: (k,).
+        parameters: those of its shape.
         at: (m, d) the pivots.
         K_mm: (m, m).
         inverse: (m, m) L^-1.
     """
 
     inputs: "Inputs"
-    bandwidths: Floats
+    parameters: Floats
     at: Floats
     K_mm: Floats
     inverse: Floats
@@ -69,8 +72,8 @@ class Basis:
     def kernel(self, rows: slice) -> Floats:
         """Return K_nm on some rows, scaled by the root of their weights."""
         inputs = self.inputs
-        left = inputs.scaled(self.bandwidths, inputs.points[rows])
-        K_nm: Floats = cdist(left, inputs.scaled(self.bandwidths, self.at), "sqeuclidean")
+        left = inputs.scaled(self.parameters, inputs.points[rows])
+        K_nm: Floats = cdist(left, inputs.scaled(self.parameters, self.at), "sqeuclidean")
         K_nm *= -0.5
         np.exp(K_nm, out=K_nm)
         K_nm *= inputs.root_weights[rows, None]
@@ -94,17 +97,9 @@ class Basis:
             parts.append(np.einsum("ij,ij->i", V, V))
         return np.concatenate(parts) / inputs.root_weights**2
 
-    def distance_sums(self, M: Floats, rows: slice | None) -> Floats:
-        """Return sum(M o D_k), (k,), D_k the squared distances of rows (None: of pivots) to the pivots."""
-        left = self.at if rows is None else self.inputs.points[rows]
-        return self.inputs.by_variable(weighted_squared_distances(M, left, self.at), len(self.bandwidths))
-
-
-def weighted_squared_distances(M: Floats, left: Floats, right: Floats) -> Floats:
-    """Return the sum over i, j of M_ij (left_i - right_j)^2 for each column, (d,)."""
-    total: Floats = M.sum(axis=1) @ left**2 + M.sum(axis=0) @ right**2
-    total -= 2.0 * np.einsum("ij,ij->j", left, M @ right)
-    return total
+    def scatter(self, M: Floats, rows: slice | None) -> Floats:
+        """Return the sum of M_ij D_ij D_ij', (d, d), D_ij from a pivot j to a row i (None: to a pivot)."""
+        return scatter(M, self.at if rows is None else self.inputs.points[rows], self.at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,58 +110,65 @@ class Inputs:
         points: (N, d) the columns of its variables side by side.
         owner: (d,) which variable each column belongs to.
         root_weights: (N,) root of how often each row occurs.
+        shape: along what rows are compared.
     """
 
     points: Floats
     owner: Ints
     root_weights: Floats
+    shape: Shape = ELLIPSOID
 
-    def scaled(self, bandwidths: Floats, points: Floats) -> Floats:
-        """Return points in units of their bandwidths; without variables all are at the same place."""
-        return points / bandwidths[self.owner] if len(self.owner) else np.zeros((len(points), 1))
+    def scaled(self, parameters: Floats, points: Floats) -> Floats:
+        """Return the coordinates of points."""
+        return self.shape.coordinates(points, self.owner, parameters)
 
-    def by_variable(self, per_column: Floats, variables: int) -> Floats:
-        """Add up what belongs to one variable."""
-        total = np.zeros(variables)
-        np.add.at(total, self.owner, per_column)
-        return total
+    def matrix(self, parameters: Floats) -> Floats:
+        """Return the kernel of all rows with all, (N, N), without the weights."""
+        coordinates = self.scaled(parameters, self.points)
+        K: Floats = cdist(coordinates, coordinates, "sqeuclidean")
+        K *= -0.5
+        return np.exp(K, out=K)
+
+    def gradient(self, scatter: Floats, parameters: Floats) -> Floats:
+        """Return the derivatives by the parameters of the shape, from the scatter of all pairs."""
+        return self.shape.gradient(scatter, self.owner, parameters)
 
     def chunks(self) -> Iterator[slice]:
         """Iterate over all rows, some at a time."""
         for start in range(0, len(self.points), CHUNK_ROWS):
             yield slice(start, min(start + CHUNK_ROWS, len(self.points)))
 
-    def basis(self, bandwidths: Floats, pivots: Ints, jitter: float = JITTER) -> Basis:
+    def basis(self, parameters: Floats, pivots: Ints, jitter: float = JITTER) -> Basis:
         """Prepare to project the kernel on some rows."""
         at = self.points[pivots]
-        scaled = self.scaled(bandwidths, at)
+        scaled = self.scaled(parameters, at)
         K_mm = np.exp(-0.5 * cdist(scaled, scaled, "sqeuclidean"))
         try:
             lower = Cholesky.of(shifted(K_mm, jitter), "the kernel matrix of the pivots")
         except ComputationError:
             if jitter >= JITTER:
                 raise
-            return self.basis(bandwidths, pivots, 10.0 * jitter)
-        return Basis(self, bandwidths, at, K_mm, lower.inverse_lower())
+            return self.basis(parameters, pivots, 10.0 * jitter)
+        return Basis(self, parameters, at, K_mm, lower.inverse_lower())
 
-    def pivots(self, bandwidths: Floats, tolerance: float, most: int) -> Pivots:
+    def pivots(self, parameters: Floats, tolerance: float, most: int) -> Pivots:
         """Choose pivots until the trace of what the projection misses, over all rows, is small.
 
         Of many rows only some are looked at, and then those as well that turn out to be captured worst.
         """
         N, weights = len(self.points), self.root_weights**2
         if N <= SELECT_ROWS:
-            return self._pivots_among(np.arange(N), weights, bandwidths, tolerance, most)
+            return self._pivots_among(np.arange(N), weights, parameters, tolerance, most)
         # Rows far out are captured worst: look at them from the beginning.
-        distance = np.square(self.scaled(bandwidths, self.points)).sum(axis=1)
+        distance = np.square(self.scaled(parameters, self.points)).sum(axis=1)
         far_out = np.argpartition(-distance, WORST_ROWS)[:WORST_ROWS]
         among, standing_for = _joined(*self._even(SELECT_ROWS), far_out, weights[far_out])
         checked, counting = self._even(min(CHECK_ROWS, N))
         found = Pivots(among[:0], np.array([np.inf]))
         for _ in range(SELECTIONS):
             before = len(found.rows)
-            found = self._pivots_among(among, standing_for, bandwidths, SELECTION_MARGIN * tolerance, most)
-            basis = self.basis(bandwidths, found.rows, LEAST_JITTER)
+            found = self._pivots_among(among, standing_for, parameters, SELECTION_MARGIN * tolerance, most)
+            basis = self.basis(parameters, found.rows, LEAST_JITTER)
             missed = counting * np.maximum(1.0 - basis.captured(checked), 0.0)
             if missed.sum() <= tolerance or not WORTHWHILE * before < len(found.rows) < most:
                 break
@@ -181,9 +183,9 @@ class Inputs:
         rows = (step * (np.arange(count) + 0.5)).astype(np.int64)
         return rows, weights[rows] * (weights.sum() / weights[rows].sum())
 
-    def _pivots_among(self, rows: Ints, weights: Floats, bandwidths: Floats, tolerance: float, most: int) -> Pivots:
+    def _pivots_among(self, rows: Ints, weights: Floats, parameters: Floats, tolerance: float, most: int) -> Pivots:
         """Choose pivots among some rows that stand for all."""
-        scaled = self.scaled(bandwidths, self.points[rows])
+        scaled = self.scaled(parameters, self.points[rows])
         if len(rows) <= WRITTEN_OUT:
             K = np.exp(-0.5 * cdist(scaled, scaled, "sqeuclidean"))
             root = np.sqrt(weights)
@@ -197,6 +199,16 @@ class Inputs:
 
         found = pivoted_cholesky(np.ones(len(rows)), kernel, tolerance, most, weights)
         return Pivots(rows[found.rows], found.traces)
+
+
+def side_by_side(variables: Sequence[Points], rows: Ints) -> tuple[Floats, Ints]:
+    """Return the columns of some variables on some rows, (N, d), and which variable each belongs to, (d,)."""
+    owner = [np.full(points.values.shape[1], k, dtype=np.int64) for k, points in enumerate(variables)]
+    columns = [points.values[rows] for points in variables]
+    return (
+        np.hstack([np.empty((len(rows), 0)), *columns]),
+        np.concatenate([np.empty(0, dtype=np.int64), *owner]),
+    )
 
 
 def _joined(rows: Ints, weights: Floats, more: Ints, their_weights: Floats) -> tuple[Ints, Floats]:

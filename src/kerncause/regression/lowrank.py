@@ -156,7 +156,7 @@ class LowRankEngine:
         rows = np.unique(np.linspace(0, problem.rows - 1, ESTIMATE_ROWS).astype(np.int64))
         _, parents = inputs_of(problem, rows)
         lack = _lack_of_parents(start, tolerance) * len(rows) / problem.n
-        m = len(parents.pivots(start.bandwidths, lack, len(rows) // 2).rows)
+        m = len(parents.pivots(start.parents, lack, len(rows) // 2).rows)
         if m >= len(rows) // 2:  # who knows how many
             m = N // 3
         return N * (5.0 * m * m + 8.0 * m * TYPICAL_RANK + COST_PER_ENTRY * (m + TYPICAL_RANK)) + COST_PER_CALL
@@ -206,7 +206,7 @@ class LowRankEngine:
 
     def provisional_error(self, parameters: Parameters) -> float:
         """Return how many nats L/q is off in an evaluation, roughly: what the log-determinant may lack."""
-        P = self.parents.basis(parameters.bandwidths, self.parent_pivots)
+        P = self.parents.basis(parameters.parents, self.parent_pivots)
         return self._missing_of(P) / (2.0 * parameters.noise**2)
 
     def _lack_in_ascent(self, parameters: Parameters) -> float:
@@ -223,7 +223,7 @@ class LowRankEngine:
         at = parameters.response_bandwidth
         return (
             self.problem.model.projected(self.response, at, self.response_pivots, jitter),
-            self.parents.basis(parameters.bandwidths, self.parent_pivots, jitter),
+            self.parents.basis(parameters.parents, self.parent_pivots, jitter),
         )
 
     def _response_pivots(self, parameters: Parameters, share: float, most: int) -> Ints:
@@ -234,7 +234,7 @@ class LowRankEngine:
         """Choose pivots at these parameters."""
         most = self._most_pivots
         response = self._response_pivots(parameters, 1.0, most)
-        parents = self.parents.pivots(parameters.bandwidths, self._lack_in_ascent(parameters), most).rows
+        parents = self.parents.pivots(parameters.parents, self._lack_in_ascent(parameters), most).rows
         if max(len(parents), len(response)) >= most and self._can_be_exact:
             return exact_engine(self.problem, parameters, self.tolerance)
         return replace(self, response_pivots=response, parent_pivots=parents)
@@ -248,7 +248,7 @@ class LowRankEngine:
         W, solved = X.weight(gram), Solved.of(VtV, VtU, noise2, n)
         F, B_inverse = solved.F, solved.B.inverse()
         left, right = W @ (F.T @ P.inverse), q * (B_inverse @ P.inverse)
-        d_parents = P.distance_sums((-0.5 * P.inverse.T @ (F @ left - VtV @ right)) * P.K_mm, None)
+        pairs = P.scatter((-0.5 * P.inverse.T @ (F @ left - VtV @ right)) * P.K_mm, None)
         ZtZ, slope = np.zeros_like(W), X.slope()
         for chunk in chunks():
             Z = solved.solve(chunk.U, chunk.V)
@@ -257,13 +257,13 @@ class LowRankEngine:
             M = Z @ left
             M -= chunk.V @ right
             M *= chunk.K_P
-            d_parents += P.distance_sums(M, chunk.rows)
+            pairs += P.scatter(M, chunk.rows)
         T = solved.quadratic(ZtZ)
         d_noise2 = 0.5 * np.vdot(ZtZ, W) - 0.5 * q * ((n - m) / noise2 + B_inverse.trace())
         return Evaluation(
             value=solved.value(float(np.vdot(T, W)), n, q),
             response_bandwidth=slope.total(T, W),
-            bandwidths=d_parents / parameters.bandwidths**2,
+            parents=self.parents.gradient(pairs, parameters.parents),
             noise=2.0 * noise2 * float(d_noise2),
             excess=self._excess(X.missing(gram), max(n - float(np.trace(VtV)), 0.0), parameters),
         )
@@ -291,7 +291,7 @@ class LowRankEngine:
         value, bound = 0.0, math.inf
         for share, further in STRICTNESS:
             share *= min(1.0, STRICTER_ABOVE / n)
-            pivots = self.parents.pivots(parameters.bandwidths, lack * share * further / n, most)
+            pivots = self.parents.pivots(parameters.parents, lack * share * further / n, most)
             if can_be_exact and len(pivots.rows) >= most:
                 break
             of_response = self._response_pivots(parameters, share, most)

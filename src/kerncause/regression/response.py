@@ -255,9 +255,9 @@ class _KernelSlope(Slope):
         basis = self._basis
         left, right = W @ basis.inverse, T @ basis.inverse
         of_pivots = 0.5 * basis.inverse.T @ (T @ left + W @ right) * basis.K_mm
-        by_square = float(basis.distance_sums(of_pivots, None)[0])
+        by_square = float(np.trace(basis.scatter(of_pivots, None)))
         by_square -= float(np.vdot(left, self._ZtE) + np.vdot(right, self._FtE))
-        return by_square / float(basis.bandwidths[0]) ** 2
+        return by_square / float(basis.parameters[0]) ** 2
 
 
 @dataclass(frozen=True, eq=False)

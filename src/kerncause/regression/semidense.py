@@ -14,12 +14,12 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
+from kerncause.kernels import scatter
 from kerncause.linalg import Cholesky
 from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, Problem
 from kerncause.regression.dense import DenseEngine
-from kerncause.regression.factors import JITTER, LEAST_JITTER, Inputs, weighted_squared_distances
+from kerncause.regression.factors import JITTER, LEAST_JITTER, Inputs
 from kerncause.regression.response import NO_PIVOTS, ProjectedResponse
 from kerncause.regression.sides import inputs_of
 
@@ -109,31 +109,28 @@ class SemidenseEngine:
         gram, T = U.T @ U, U.T @ Z
         W = X.weight(gram)
         ZW = Z @ W
-        # D has a zero diagonal, so the strict lower triangle of K_t^-1, doubled, stands for all of it.
+        # The distances have a zero diagonal, so the strict lower triangle of K_t^-1, doubled, stands for all of it.
         K_inverse = factor.lower_inverse()
         trace = 0.5 * (float(np.vdot(ZW, Z)) - q * float(np.trace(K_inverse)))
         M = ZW @ (0.5 * Z.T)
         K_inverse *= q
         M -= K_inverse
         M *= K_t
-        d_parents = weighted_squared_distances(M, self.parents.points, self.parents.points)
+        pairs = scatter(M, self.parents.points, self.parents.points)
         slope = X.slope()
         slope.add(slice(None), raw, U, Z)
         fit = float(np.vdot(T, W))
         return Evaluation(
             value=-0.5 * fit - 0.5 * q * factor.log_determinant - 0.5 * n * q * LOG_2PI,
             response_bandwidth=slope.total(T, W),
-            bandwidths=self.parents.by_variable(d_parents, len(parameters.bandwidths)) / parameters.bandwidths**2,
+            parents=self.parents.gradient(pairs, parameters.parents),
             noise=2.0 * noise2 * trace,
             excess=self._excess(X.missing(gram), parameters),
         )
 
     def _factored(self, parameters: Parameters) -> tuple[Floats, Cholesky]:
         """Return K_t and its factor."""
-        scaled = self.parents.scaled(parameters.bandwidths, self.parents.points)
-        K_t: Floats = cdist(scaled, scaled, "sqeuclidean")
-        K_t *= -0.5
-        np.exp(K_t, out=K_t)
+        K_t = self.parents.matrix(parameters.parents)
         diagonal = np.einsum("ii->i", K_t)  # a view
         diagonal += parameters.noise**2
         return K_t, Cholesky.of(K_t.T, "the kernel matrix of the parents with its noise")

@@ -215,7 +215,7 @@ class KernelScore(TableScore):
         bandwidth, amplitude = self._response_figures(parameters.response_bandwidth, response)
         return LocalFit(
             value=end.value,
-            bandwidths=dict(zip(names, parameters.bandwidths.tolist(), strict=True)),
+            bandwidths=dict(zip(names, parameters.parents.tolist(), strict=True)),
             response_bandwidth=bandwidth,
             amplitude=amplitude,
             noise=parameters.noise,
@@ -313,7 +313,7 @@ class KernelScore(TableScore):
         points = data.points(target)
         if absolute:
             value += self._model(points, points).constant() / objective.outputs
-        by_name = dict(zip(names, gradient.bandwidths.tolist(), strict=True))
+        by_name = dict(zip(names, gradient.parents.tolist(), strict=True))
         slope = {name: gradient.response_bandwidth if name == self.response_parameter else None for name in R_NAMES}
         return value, ScoreParameters(slope["response_bandwidth"], by_name, gradient.noise, slope["amplitude"])
 
@@ -401,7 +401,7 @@ class KernelScore(TableScore):
             )
             for others in (
                 [task.layout.parent_bounds[1]] * len(names),
-                (START_SCALES[1] * task.heuristic.bandwidths).tolist(),
+                (START_SCALES[1] * task.heuristic.parents).tolist(),
             )
         )
         return Precursor(off, short)

@@ -88,7 +88,7 @@ class Layout:
     def start(self, heuristic: Parameters, scale: float) -> Floats:
         """Return the heuristic with its bandwidths scaled, inside the bounds."""
         response = [scale * heuristic.response_bandwidth] if self.fixed_response is None else []
-        parents = scale * heuristic.bandwidths
+        parents = scale * heuristic.parents
         if self.shared and self.parents:
             parents = np.exp(np.log(parents).mean(keepdims=True))
         low, high = self.log_limits
@@ -109,14 +109,14 @@ class Layout:
         bandwidths = values[-1 - self._free_bandwidths : -1]
         return Parameters(
             response_bandwidth=float(values[0]) if self.fixed_response is None else self.fixed_response,
-            bandwidths=np.repeat(bandwidths, self.parents) if self.shared else bandwidths,
+            parents=np.repeat(bandwidths, self.parents) if self.shared else bandwidths,
             noise=float(values[-1]),
         )
 
     def packed_gradient(self, gradient: Parameters) -> Floats:
         """Return the gradient of the vector from that of the parameters."""
         response = [gradient.response_bandwidth] if self.fixed_response is None else []
-        parents = gradient.bandwidths
+        parents = gradient.parents
         if self.shared and self.parents:
             parents = parents.sum(keepdims=True)
         return np.array([*response, *parents, gradient.noise])
@@ -152,7 +152,7 @@ class Objective:
         likelihood = self.engine.evaluate(parameters)
         r, q = parameters.response_bandwidth, self.outputs
         gradient = Parameters(
-            (likelihood.response_bandwidth + self.term.gradient(r)) / q, likelihood.bandwidths / q, likelihood.noise / q
+            (likelihood.response_bandwidth + self.term.gradient(r)) / q, likelihood.parents / q, likelihood.noise / q
         )
         return (likelihood.value + self.term.value(r)) / q, gradient, likelihood.excess
 

@@ -1,0 +1,75 @@
+"""Along what two rows of the parents are compared: the shape of the parents' kernel.
+
+K_PA(i, j) = exp(-t_ij / 2), t_ij = |c_i - c_j|^2, with coordinates c made of the parents' columns p, (d,):
+
+| shape | coordinates | parameters | t_ij, with D = p_i - p_j |
+|---|---|---|---|
+| `Ellipsoid` | p / s, a bandwidth for every parent | s_1..s_k | sum_k abs(D_k)^2 / s_k^2 |
+| `Direction` | w'p, one number | w, (d,), of either sign | (w'D)^2 |
+
+An ellipsoid can bend to any function of its parents, but needs rows that fill the space of all of them. Where the
+response depends on one weighted sum of its parents (a single-index model: Ichimura 1993; Gramacy and Lian 2012 for
+Gaussian processes) a direction needs no more rows for many parents than for one; and a parent of weight 0 is switched
+off.
+
+For L(K) everything a gradient needs is the scatter of the pairs,
+
+    C = sum_ij (dL/dK o K)_ij D_ij D_ij'   (d, d):       dL/dlog s_k = tr(C_kk) / s_k^2       dL/dw = -C w
+"""
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Shape(Protocol):
+    """How columns become coordinates. `owner`, (d,), says which variable each column belongs to."""
+
+    def coordinates(self, points: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return the coordinates, (N, c), of points, (N, d); without columns all are at the same place."""
+        ...
+
+    def gradient(self, scatter: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return the derivatives of L: by the logarithms of bandwidths, by weights as they are."""
+        ...
+
+
+class Ellipsoid:
+    """A bandwidth for every variable."""
+
+    def coordinates(self, points: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return the columns in units of their bandwidths."""
+        return points / parameters[owner] if len(owner) else np.zeros((len(points), 1))
+
+    def gradient(self, scatter: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return dL/dlog s_k."""
+        total = np.zeros(len(parameters))
+        np.add.at(total, owner, np.diagonal(scatter))
+        return total / parameters**2
+
+
+class Direction:
+    """A weight for every column."""
+
+    def coordinates(self, points: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return the weighted sum, one column."""
+        return (points @ parameters)[:, None]
+
+    def gradient(self, scatter: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return dL/dw."""
+        return np.asarray(-(scatter @ parameters), dtype=np.float64)
+
+
+ELLIPSOID, DIRECTION = Ellipsoid(), Direction()
+
+
+def scatter(weights: Floats, left: Floats, right: Floats) -> Floats:
+    """Return the sum over i, j of W_ij (l_i - r_j)(l_i - r_j)', (d, d)."""
+    across = left.T @ (weights @ right)
+    of_left = (left.T * weights.sum(axis=1)) @ left
+    of_right = (right.T * weights.sum(axis=0)) @ right
+    return np.asarray(of_left + of_right - across - across.T, dtype=np.float64)
