@@ -198,7 +198,7 @@ def test_the_ascent_ends_at_the_top_of_the_ridge():
     for target, parents in [("P38", ["Erk"]), ("P38", ["PKC"]), ("PIP2", ["Mek", "Erk"])]:
         fit = score.fit(target, parents)
         names, rows = score._rows_for(target, parents)
-        task = score._task(target, names, rows, "auto")
+        task = score._subject(target, names, rows).task
         objective = task.objective
 
         def loss(theta, objective=objective):
@@ -388,7 +388,7 @@ def test_on_few_rows_there_is_no_shortcut(seed):
 def test_very_many_rows_are_climbed_in_levels():
     data = nonlinear(6000, 1)
     fit = LearnedKernelScore(data).fit("x1", ["x2"])
-    task = LearnedKernelScore(data)._task("x1", ("x2",), data, "auto")
+    task = LearnedKernelScore(data)._subject("x1", ("x2",), data).task
     assert [level.n for level in task.levels_between()] == [1000]
     top = ascend(task.objective, task.layout.start(task.heuristic, 1.0))
     assert fit.rows == 6000
@@ -443,7 +443,7 @@ def test_a_step_held_in_a_box_is_the_best_there():
 
 def test_the_curvature_is_that_of_the_loss():
     data = nonlinear(80, 0)
-    task = LearnedKernelScore(data)._task("x1", ("x2",), data, "dense")
+    task = LearnedKernelScore(data)._subject("x1", ("x2",), data, engine="dense").task
     theta = np.log([1.2, 0.9, 0.4])
     loss = task.objective.scaled_loss
     h = 1e-4

@@ -94,11 +94,20 @@ class FittedModel:
         """The parents, in the order of the bandwidths."""
         return tuple(self.fit.bandwidths)
 
+    def _along(self, names: Sequence[str]) -> Floats:
+        """Return the weighted sum of some parents, (n,), where the fit has weights."""
+        weights = self.fit.weights or {}
+        parts = [self.data.points(name).values @ np.array(weights[name]) for name in names]
+        return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
+
     def _kernel(self, names: Sequence[str]) -> Floats:
-        """Return the product of the kernels of some parents, (n, n); ones for none."""
+        """Return the kernel of some parents, (n, n); ones for none."""
         n = self.data.n_rows
         if not names:
             return np.ones((n, n))
+        if self.fit.weights is not None:
+            along = self._along(names)
+            return gaussian(np.subtract.outer(along, along) ** 2, 1.0)
         distances = stacked_squared_distances([self.data.points(name).values for name in names], n)
         return product_gaussian(distances, np.array([self.fit.bandwidths[name] for name in names]))
 
@@ -127,9 +136,7 @@ class FittedModel:
         if Kind.VECTOR in (cause.kind, effect.kind):
             return None
         at, standardised = self._places(parent)
-        others = [name for name in self.parents if name != parent]
-        gaps = (standardised[:, None] - self.data.points(parent).values[:, 0][None]) ** 2
-        k = gaussian(gaps, self.fit.bandwidths[parent]) * self._kernel(others).mean(axis=0)
+        k = self._averaged(parent, standardised)
         codes = self._codes(self.target)
         with one_blas_thread():
             weights = k @ self._inverse
@@ -139,6 +146,18 @@ class FittedModel:
             return Curve(at, shares / shares.sum(axis=1, keepdims=True), None, labels, effect.levels)
         mean, square = _predicted(weights, np.column_stack([codes, codes**2])).T
         return Curve(at, mean, np.sqrt(np.clip(square - mean**2, 0.0, None)), labels)
+
+    def _averaged(self, parent: str, standardised: Floats) -> Floats:
+        """Return the kernel of a parent at some places with all rows, (g, n), averaged over the rows of the others."""
+        others = [name for name in self.parents if name != parent]
+        gaps = standardised[:, None] - self.data.points(parent).values[:, 0][None]
+        if self.fit.weights is None:
+            averaged: Floats = gaussian(gaps**2, self.fit.bandwidths[parent]) * self._kernel(others).mean(axis=0)
+            return averaged
+        gaps = gaps * self.fit.weights[parent][0]
+        rest = self._along(others) if others else np.zeros(self.data.n_rows)
+        between = np.subtract.outer(rest, rest)
+        return np.array([gaussian((gap + between) ** 2, 1.0).mean(axis=0) for gap in gaps])
 
     def _places(self, parent: str) -> tuple[Floats, Floats]:
         """Return where to look at a parent: in its own units, and standardised."""

@@ -121,6 +121,11 @@ class LocalFit:
         provisional: the fit before it was settled. Others begin from this one, so that where they begin does not
             depend on what else was settled.
         curvature: of a provisional fit, the Hessian of the loss where its ascent stopped, to go on with.
+        kernel: the kernel of the parents: `gaussian`, or `direction`, along one weighted sum of them.
+        weights: of a direction, the weights of each parent's columns; `bandwidths` then has one over their length.
+        complexity: the nats that were taken off for evidence (`kerncause.scores.evidence`): the maximum of S/n is
+            `value + complexity`.
+        rival: the fit with the other kernel, where both were tried and this one was better.
     """
 
     value: float
@@ -140,11 +145,19 @@ class LocalFit:
     is_settled: bool = True
     provisional: "LocalFit | None" = field(default=None, repr=False, compare=False)
     curvature: tuple[tuple[float, ...], ...] | None = field(default=None, repr=False, compare=False)
+    kernel: str = "gaussian"
+    weights: Mapping[str, tuple[float, ...]] | None = None
+    complexity: float = 0.0
+    rival: "LocalFit | None" = field(default=None, repr=False, compare=False)
 
     @property
     def before_settling(self) -> "LocalFit":
         """The fit as it was first computed."""
         return self if self.provisional is None else self.provisional
+
+    def with_kernel(self, kernel: str) -> "LocalFit | None":
+        """Return the fit with that kernel, if it was tried."""
+        return next((fit for fit in (self, self.rival) if fit is not None and fit.kernel == kernel), None)
 
 
 # Gives the fit of one target with some parents, or None if it has not been computed.

@@ -29,7 +29,7 @@ from kerncause.scores.ledger import Batch, Query
 from kerncause.written import shown_path
 
 # To be raised whenever any score gives another value than before.
-SCORE_VERSION = 1
+SCORE_VERSION = 2
 # The four letters KCSC: what tells our files from those of others.
 APPLICATION = 0x4B435343
 LAYOUT = 1
@@ -219,14 +219,19 @@ def _written(fit: LocalFit) -> str:
 
 
 def _read(value: str, query: Query) -> LocalFit:
-    told = json.loads(value)
-    curvature = told["curvature"]
+    before = None if query.provisional is None else query.provisional.before_settling
+    return replace(_fit_of(json.loads(value)), provisional=before)
+
+
+def _fit_of(told: dict[str, Any]) -> LocalFit:
+    curvature, weights, rival = told["curvature"], told["weights"], told["rival"]
     return LocalFit(
         **{
             **told,
             "at_bounds": tuple(told["at_bounds"]),
             "curvature": None if curvature is None else tuple(map(tuple, curvature)),
-            "provisional": None if query.provisional is None else query.provisional.before_settling,
+            "weights": None if weights is None else {name: tuple(part) for name, part in weights.items()},
+            "rival": None if rival is None else _fit_of(rival),
         }
     )
 

@@ -29,7 +29,6 @@ from kerncause.scores.optimise import Ascent, Layout, Objective, ascend, curvatu
 
 Floats = npt.NDArray[np.float64]
 
-START_SCALES = (1.0, 0.2, 0.5, 0.1, 2.0)
 DISAGREEMENT = 0.01
 EXPLORE_ROWS = 100
 # Up to here following every start on all rows costs little more, and finds what a hundred rows do not show: of 100
@@ -61,12 +60,14 @@ class Task:
 
     Attributes:
         layout: how its parameters lie in a vector.
-        heuristic: the parameters it begins from if nothing better is known.
+        heuristic: a place from which an engine can be made.
         n: rows.
         objective_at: gives the objective with an engine that is good at some parameters.
         certified_at: gives the best estimate of the objective that the engine of a name has at some parameters,
             and how far off it may be.
         on_fewer: gives the task on fewer rows, or None where those are no cheaper or pose another problem.
+        cold: gives so many places to begin from if nothing is known.
+        beside: gives those to begin from as well if there is a precursor.
     """
 
     layout: Layout
@@ -75,6 +76,8 @@ class Task:
     objective_at: Callable[[Parameters], Objective]
     certified_at: Callable[[str, Parameters], tuple[float, float]]
     on_fewer: Callable[[int], "Task | None"]
+    cold: Callable[[int], list[Parameters]]
+    beside: Callable[[int], list[Parameters]]
 
     @cached_property
     def objective(self) -> Objective:
@@ -101,11 +104,11 @@ class Precursor:
 
     Attributes:
         off: its parameters with the new parent next to switched off.
-        short: the same with the new parent at a fraction of its heuristic.
+        short: the same with the new parent at a fraction of its heuristic, if there is such a place.
     """
 
     off: Parameters
-    short: Parameters
+    short: Parameters | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +134,7 @@ def climb(task: Task, starts: int, tolerance: float, precursor: Precursor | None
     if task.n > (EXPLORE_ABOVE if is_staged else SAMPLE_ABOVE):
         few = task.on_fewer(EXPLORE_ROWS if is_staged else SAMPLE_ROWS)
     if few is None:
-        thetas = _cold(task, starts) if precursor is None else [_at(task, precursor.off), _at(task, precursor.short)]
-        runs = [ascend(task.objective, theta) for theta in thetas]
+        runs = [ascend(task.objective, _at(task, place)) for place in _places(task, starts, precursor)]
         best = max(runs, key=_value)
         return Climb(replace(best, evaluations=sum(run.evaluations for run in runs)), True, _disagree(runs))
     places, disagree = _explored(few, starts, precursor)
@@ -165,8 +167,8 @@ def _explored(few: Task, starts: int, precursor: Precursor | None) -> tuple[list
 
     The curvature is that of the top reached on the few rows: away from a top it is of another kind.
     """
-    first, *others = _cold(few, starts)
-    beside = first if precursor is None else _at(few, precursor.off)
+    places_there = few.cold(starts) if precursor is None else [precursor.off, *few.beside(starts)]
+    beside, *others = (_at(few, place) for place in places_there)
     runs = [ascend(few.objective, theta, roughly=True) for theta in (beside, *others)]
     if precursor is None:
         places = [(run.theta, run.theta) for run in _distinct(runs)]
@@ -179,8 +181,11 @@ def _explored(few: Task, starts: int, precursor: Precursor | None) -> tuple[list
     return [(on(place), curvature(few.near(on(top)), on(top))) for place, top in places], _disagree(runs)
 
 
-def _cold(task: Task, starts: int) -> list[Floats]:
-    return [task.layout.start(task.heuristic, scale) for scale in START_SCALES[:starts]]
+def _places(task: Task, starts: int, precursor: Precursor | None) -> list[Parameters]:
+    """Return where to begin on all rows."""
+    if precursor is None:
+        return task.cold(starts)
+    return [precursor.off, *(task.beside(starts) if precursor.short is None else [precursor.short])]
 
 
 def _at(task: Task, place: Parameters) -> Floats:

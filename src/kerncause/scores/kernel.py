@@ -10,7 +10,7 @@ A score of this family says what Y, r and t are (`kerncause.scores.response_mode
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -34,7 +34,9 @@ from kerncause.regression import (
     most_bytes,
 )
 from kerncause.scores.base import LocalFit, Lookup
-from kerncause.scores.climb import START_SCALES, Climb, Precursor, Task, climb, finish
+from kerncause.scores.climb import Climb, Precursor, Task, climb, finish
+from kerncause.scores.evidence import Evidence
+from kerncause.scores.family import FAMILIES, START_SCALES, Family, Sides
 from kerncause.scores.optimise import Ascent, Interval, Layout, Objective, curvature, refine
 from kerncause.scores.parameters import R_NAMES, ScoreParameters, check_interval
 from kerncause.scores.response_model import ResponseModel
@@ -44,7 +46,6 @@ from kerncause.text import quoted
 Floats = npt.NDArray[np.float64]
 Bandwidths = Literal["per-parent", "shared"]
 
-START_NOISE = 0.1**0.5
 MOST_RESIDUAL_ROWS = 8000
 # Nats: a provisional value may be off by this much, or more if its engine says so.
 LEAST_DOUBT = 0.5
@@ -64,6 +65,10 @@ class KernelScore(TableScore):
         data: the table.
         engine: `auto` (the cheapest), `dense`, `semidense`, `compressed` or `lowrank`.
         bandwidths: `per-parent` or `shared`.
+        kernel: of the parents: `gaussian`, `direction` (a Gaussian along one weighted sum of them), or `auto`, the
+            better of both.
+        evidence: `none`, or `bic`: what is taken off for parameters and parents (`kerncause.scores.evidence`).
+        expected_degree: how many neighbours a variable has on average, for that.
         starts: how many starts the optimiser gets, 1 to 5.
         tolerance: how far, in nats per output column, `LocalFit.value` may lie from the exact score.
         parent_bounds: where each s_k may lie. The upper end acts as a penalty for parents: a parent that
@@ -88,6 +93,9 @@ class KernelScore(TableScore):
         parent_bounds: Interval = (0.1, 10.0),
         noise_bounds: Interval | None = None,
         memory: int | None = None,
+        kernel: str = "gaussian",
+        evidence: str = "none",
+        expected_degree: float | None = None,
     ) -> None:
         if bandwidths not in get_args(Bandwidths):
             raise OptionError(f"bandwidths cannot be {quoted(bandwidths)}: choose per-parent or shared")
@@ -97,6 +105,10 @@ class KernelScore(TableScore):
             raise OptionError(
                 f"tolerance (--tolerance) cannot be {tolerance}: give a positive number of nats, such as 0.01"
             )
+        if kernel != "auto" and kernel not in FAMILIES:
+            raise OptionError(f"there is no kernel {quoted(kernel)}: the choices are auto, {', '.join(FAMILIES)}")
+        if kernel != "gaussian" and bandwidths == "shared":
+            raise OptionError(f"kernel {kernel} has no shared bandwidth: leave out one of the two")
         super().__init__(
             data,
             engine=check_engine(engine),
@@ -105,6 +117,9 @@ class KernelScore(TableScore):
             tolerance=tolerance,
             parent_bounds=check_interval("parent_bounds", parent_bounds),
             noise_bounds=check_interval("noise_bounds", noise_bounds or self.default_noise_bounds),
+            kernel=kernel,
+            evidence=Evidence(evidence, expected_degree).kind,
+            expected_degree=expected_degree,
         )
         if memory is not None:
             if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
@@ -170,14 +185,31 @@ class KernelScore(TableScore):
         if begin is None and len(names) > 1 and self._is_staged:
             begin = self._begin(target, frozenset(names))
         with one_blas_thread():
-            task = self._task(target, names, data, self._options["engine"])
-            starts, tolerance = self._options["starts"], self._options["tolerance"]
-            climbed = climb(task, starts, tolerance, self._precursor(task, names, begin), self._is_staged)
-        fit = self._fit_at(climbed.best, names, task, data.points(target), climbed.starts_disagree)
+            fits = [self._climbed(family, target, names, data, begin) for family in self._families(names, data)]
+        judged = [self._judged(fit, names, data) for fit in fits]
+        best, *others = sorted(judged, key=lambda fit: -fit.value)
+        fit = replace(best, rival=others[0]) if others else best
+        return self.settled(target, parents, fit) if settle else fit
+
+    def _families(self, names: tuple[str, ...], data: Dataset) -> list[Family]:
+        """Return the kernels to try; those of one column differ in nothing but their bounds."""
+        asked = self._options["kernel"]
+        if asked != "auto":
+            return [FAMILIES[asked if names else "gaussian"]]
+        columns = sum(data.points(name).values.shape[1] for name in names)
+        return list(FAMILIES.values())[: 1 if columns < 2 else None]
+
+    def _climbed(
+        self, family: Family, target: str, names: tuple[str, ...], data: Dataset, begin: LocalFit | None
+    ) -> LocalFit:
+        """Return the best fit with one kernel, provisional if its engine projects."""
+        subject = self._subject(target, names, data, family.name)
+        starts, tolerance = self._options["starts"], self._options["tolerance"]
+        climbed = climb(subject.task, starts, tolerance, self._precursor(subject, begin), self._is_staged)
+        fit = self._fit_at(climbed.best, subject, climbed.starts_disagree)
         if climbed.is_final and isinstance(climbed.best.objective.engine, ExactEngine):
             return fit
-        fit = self._provisional(fit, climbed, task)
-        return self.settled(target, parents, fit) if settle else fit
+        return self._provisional(fit, climbed, subject.task)
 
     def curved(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
         """Return a fit with the curvature of the loss at its parameters, for `refitted`."""
@@ -185,9 +217,9 @@ class KernelScore(TableScore):
             return fit
         names, data = self._rows_for(target, parents)
         with one_blas_thread():
-            task = self._task(target, names, data, self._options["engine"])
-            theta = task.layout.start(self._checked(fit, names), 1.0)
-            H = curvature(task.near(theta), theta)
+            subject = self._subject(target, names, data, fit.kernel)
+            theta = self._theta(subject, fit)
+            H = curvature(subject.task.near(theta), theta)
         return replace(fit, curvature=tuple(map(tuple, H.tolist())))
 
     def refitted(self, target: str, parents: Collection[str], begin: LocalFit) -> LocalFit:
@@ -201,21 +233,22 @@ class KernelScore(TableScore):
         if begin.curvature is None:
             return self.fit(target, parents)
         with one_blas_thread():
-            task = self._task(target, names, data, self._options["engine"])
-            theta = task.layout.start(self._checked(begin, names), 1.0)
+            subject = self._subject(target, names, data, begin.kernel)
+            theta = self._theta(subject, begin)
             if len(theta) != len(begin.curvature):  # fewer values of the response, and nothing to learn of it
                 return self.fit(target, parents)
-            end = refine(task.near(theta), theta, np.array(begin.curvature), ENOUGH_FROM_OTHER_ROWS)
-        return self._fit_at(end, names, task, data.points(target), starts_disagree=False)
+            end = refine(subject.task.near(theta), theta, np.array(begin.curvature), ENOUGH_FROM_OTHER_ROWS)
+        return self._judged(self._fit_at(end, subject, starts_disagree=False), names, data)
 
-    def _fit_at(
-        self, end: Ascent, names: tuple[str, ...], task: Task, response: Points, starts_disagree: bool
-    ) -> LocalFit:
+    def _fit_at(self, end: Ascent, subject: "Subject", starts_disagree: bool) -> LocalFit:
+        task, family, sides = subject.task, subject.family, subject.sides
         parameters, engine = task.layout.unpacked(end.theta), end.objective.engine
-        bandwidth, amplitude = self._response_figures(parameters.response_bandwidth, response)
+        bandwidth, amplitude = self._response_figures(parameters.response_bandwidth, sides.response)
+        owners = family.owners(subject.names, sides)
         return LocalFit(
             value=end.value,
-            bandwidths=dict(zip(names, parameters.parents.tolist(), strict=True)),
+            **family.named(parameters.parents, subject.names, sides),
+            kernel=family.name,
             response_bandwidth=bandwidth,
             amplitude=amplitude,
             noise=parameters.noise,
@@ -224,7 +257,7 @@ class KernelScore(TableScore):
             evaluations=end.evaluations,
             converged=end.converged,
             starts_disagree=starts_disagree,
-            at_bounds=task.layout.at_bounds(end.theta, names),
+            at_bounds=tuple(dict.fromkeys(task.layout.at_bounds(end.theta, owners))),
             rows=task.n,
         )
 
@@ -252,23 +285,32 @@ class KernelScore(TableScore):
         names, data = self._rows_for(target, parents)
         tolerance = self._options["tolerance"]
         with one_blas_thread():
-            task = self._task(target, names, data, self._options["engine"])
-            final = self._finished(task, names, fit, data.points(target))
+            subject = self._subject(target, names, data, fit.kernel)
+            final = self._finished(subject, fit)
             if final.is_settled:
-                return final
-            value, bound = task.certified_at(final.engine, self._checked(final, names))
-        return replace(final, value=value, error_bound=bound, certified=bound <= tolerance, is_settled=True)
+                return self._judged(final, names, data)
+            value, bound = subject.task.certified_at(final.engine, self._checked(final, subject))
+        settled = replace(final, value=value, error_bound=bound, certified=bound <= tolerance, is_settled=True)
+        return self._judged(settled, names, data)
 
-    def _finished(self, task: Task, names: tuple[str, ...], fit: LocalFit, response: Points) -> LocalFit:
+    def _judged(self, fit: LocalFit, names: tuple[str, ...], data: Dataset) -> LocalFit:
+        """Return a fit whose value is S/q with what evidence takes off."""
+        columns = sum(data.points(name).values.shape[1] for name in names)
+        parameters = len(names) if fit.weights is None else columns
+        evidence = Evidence(self._options["evidence"], self._options["expected_degree"])
+        cost = evidence.cost(parameters, data.n_rows, len(names), len(self.data.names) - 1)
+        return replace(fit, value=fit.value - cost, complexity=cost) if cost else fit
+
+    def _finished(self, subject: "Subject", fit: LocalFit) -> LocalFit:
         """Return a provisional fit with its ascent at its end; it is settled if its engine is exact."""
         if fit.curvature is None:
             return replace(fit, provisional=fit)
-        theta = task.layout.start(self._checked(fit, names), 1.0)
-        end = finish(task, theta, np.array(fit.curvature), self._options["tolerance"])
+        end = finish(subject.task, self._theta(subject, fit), np.array(fit.curvature), self._options["tolerance"])
         return replace(
-            self._fit_at(end, names, task, response, fit.starts_disagree),
+            self._fit_at(end, subject, fit.starts_disagree),
             evaluations=fit.evaluations + end.evaluations,
             provisional=fit,
+            rival=fit.rival,
             is_settled=isinstance(end.objective.engine, ExactEngine),
         )
 
@@ -304,18 +346,26 @@ class KernelScore(TableScore):
         the constant of J, the sum of log distances over n, for an absolute likelihood.
         """
         names, data = self._rows_for(target, parents)
-        at = self._checked(params, names)
         _refuse_constant(data, target)
+        given = ScoreParameters.of(params)
         with one_blas_thread():
-            task = self._task(target, names, data, self._options["engine"])
+            subject = self._subject(target, names, data, "gaussian" if given.weights is None else "direction")
+            task, at = subject.task, self._checked(given, subject)
             objective = task.objective_at(at)
             (value, _), (_, gradient, _) = task.certified_at(objective.engine.name, at), objective.at(at)
         points = data.points(target)
         if absolute:
             value += self._model(points, points).constant() / objective.outputs
-        by_name = dict(zip(names, gradient.parents.tolist(), strict=True))
         slope = {name: gradient.response_bandwidth if name == self.response_parameter else None for name in R_NAMES}
-        return value, ScoreParameters(slope["response_bandwidth"], by_name, gradient.noise, slope["amplitude"])
+        by_name = subject.family.named(gradient.parents, names, subject.sides)
+        is_direction = "weights" in by_name
+        return value, ScoreParameters(
+            slope["response_bandwidth"],
+            {} if is_direction else by_name["bandwidths"],
+            gradient.noise,
+            slope["amplitude"],
+            by_name.get("weights"),
+        )
 
     def residuals(self, target: str, parents: Collection[str] = (), fit: LocalFit | None = None) -> Floats:
         """Return Y - f(PA) at the fitted parameters, (n, q), rows (and columns of kernels) in the order of the table.
@@ -330,42 +380,49 @@ class KernelScore(TableScore):
                 f"the residuals of {data.n_rows:,} rows are an array of their square: "
                 f"draw a sample of at most {MOST_RESIDUAL_ROWS:,} rows"
             )
-        at = self._checked(fit or self.fit(target, parents), names)
+        fit = fit or self.fit(target, parents)
         is_counted, data = data.weights is not None, data.repeated()
         with one_blas_thread():
-            task = self._task(target, names, data, self._options["engine"])
-            canonical = task.objective_at(at).engine.residuals(at)
+            subject = self._subject(target, names, data, fit.kernel)
+            at = self._checked(fit, subject)
+            canonical = subject.task.objective_at(at).engine.residuals(at)
         if is_counted:  # a restricted score, whose rows have no order of their own
             return canonical
         place = np.argsort(data.row_order)
         return canonical[np.ix_(place, place)] if canonical.shape[1] == data.n_rows else canonical[place]
 
-    def _task(
+    def _subject(
         self,
         target: str,
         names: tuple[str, ...],
         data: Dataset,
-        engine: str,
+        kernel: str = "gaussian",
+        engine: str | None = None,
         tolerance: float | None = None,
         whole: Points | None = None,
-    ) -> Task:
-        """Set up the fit of a target and its parents on the rows of `data`.
+    ) -> "Subject":
+        """Set up the fit of a target and its parents on the rows of `data`, with one kernel.
 
         Fewer rows only show where to look, so any engine will do there, and a rougher one. The dense engine is
         what everything else is compared with: it takes no such shortcut.
         """
+        family = FAMILIES[kernel]
         response, parents = data.points(target), tuple(data.points(name) for name in names)
         model = self._model(response, whole or response)
-        problem = Problem(response, parents, model.response, self._options.get("memory", MOST_MEMORY))
-        outputs = problem.outputs
-        heuristic = Parameters(model.start, np.array([median_heuristic(p) for p in parents]), START_NOISE)
+        sides = Sides(response, parents, model.start)
+        engine = engine or self._options["engine"]
+        memory = self._options.get("memory", MOST_MEMORY)
+        problem = Problem(response, parents, model.response, memory, family.shape)
+        outputs, heuristic = problem.outputs, family.heuristic(sides)
+        limits, signed = family.limits(self._options["parent_bounds"])
         layout = Layout(
             fixed_response=model.fixed,
-            parents=len(parents),
+            parents=family.count(sides),
             shared=self._options["bandwidths"] == "shared",
             response_bounds=model.bounds,
-            parent_bounds=self._options["parent_bounds"],
+            parent_bounds=limits,
             noise_bounds=self._options["noise_bounds"],
+            signed=signed,
         )
         tolerance = self._options["tolerance"] if tolerance is None else tolerance
 
@@ -385,26 +442,41 @@ class KernelScore(TableScore):
             is_same_problem = levels > 2 or levels == len(response.distinct)
             if not is_same_problem:
                 return None
-            return self._task(target, names, thinned, "auto", ROUGHER * self._options["tolerance"], whole or response)
+            rougher = ROUGHER * self._options["tolerance"]
+            return self._subject(target, names, thinned, kernel, "auto", rougher, whole or response).task
 
-        return Task(layout, heuristic, data.n_rows, objective_at, certified_at, on_fewer)
+        def value(place: Parameters) -> float:
+            at = layout.unpacked(layout.start(place, 1.0))
+            return objective_at(at).at(at)[0]
 
-    def _precursor(self, task: Task, names: tuple[str, ...], begin: LocalFit | None) -> Precursor | None:
-        """Return the optimum of a fit without a parent, with that parent off and at a fifth of its heuristic."""
-        if begin is None or begin.noise is None:
-            return None
-        off, short = (
-            Parameters(
-                self._response_value(ScoreParameters.of(begin)),
-                np.array([begin.bandwidths.get(name, new) for name, new in zip(names, others, strict=True)]),
-                begin.noise,
-            )
-            for others in (
-                [task.layout.parent_bounds[1]] * len(names),
-                (START_SCALES[1] * task.heuristic.parents).tolist(),
-            )
+        task = Task(
+            layout,
+            heuristic,
+            data.n_rows,
+            objective_at,
+            certified_at,
+            on_fewer,
+            cold=lambda count: family.cold(sides, count, value),
+            beside=lambda count: family.beside(sides, count, value),
         )
-        return Precursor(off, short)
+        return Subject(task, family, names, sides)
+
+    def _theta(self, subject: "Subject", fit: LocalFit) -> Floats:
+        """Return the parameters of a fit as a place to go on from."""
+        return subject.task.layout.start(self._checked(fit, subject), 1.0)
+
+    def _precursor(self, subject: "Subject", begin: LocalFit | None) -> Precursor | None:
+        """Return the optimum of a fit without a parent, with that parent off, and at a fifth of its heuristic."""
+        family, names, sides = subject.family, subject.names, subject.sides
+        tried = None if begin is None else (begin.with_kernel(family.name) or begin)
+        if tried is None or tried.noise is None:
+            return None
+        r, noise = self._response_value(ScoreParameters.of(tried)), tried.noise
+        off = family.off(tried, names, sides, self._options["parent_bounds"][1])
+        short = family.short(tried, names, sides)
+        if off is None:
+            return None
+        return Precursor(Parameters(r, off, noise), None if short is None else Parameters(r, short, noise))
 
     def _response_value(self, given: ScoreParameters) -> float:
         """Return r of named parameters; where nothing is learned any number will do."""
@@ -419,18 +491,32 @@ class KernelScore(TableScore):
         """Return what a fit says of its response: the bandwidth and the amplitude."""
         return value, None
 
-    def _checked(self, params: ScoreParameters | LocalFit | Mapping[str, Any], names: tuple[str, ...]) -> Parameters:
-        """Return parameters in the order of `names`; refuse missing, surplus and senseless ones."""
+    def _checked(self, params: ScoreParameters | LocalFit, subject: "Subject") -> Parameters:
+        """Return parameters in the order of the names; refuse missing, surplus and senseless ones."""
         given = ScoreParameters.of(params)
-        if set(given.bandwidths) != set(names):
-            raise OptionError(
-                f"bandwidths are given for {sorted(given.bandwidths)} but the parents are {sorted(names)}"
-            )
-        response = self._response_value(given)
-        values = [response, *given.bandwidths.values(), given.noise]
+        told = given.bandwidths if given.weights is None or not subject.names else given.weights
+        parents = subject.family.given(told, subject.names, subject.sides)
+        values = [self._response_value(given), given.noise]
         if not all(isinstance(v, int | float | np.number) and 0 < v < np.inf for v in values):
             raise OptionError(f"the parameters {values} are not all positive numbers: bandwidths and noise must be")
-        return Parameters(response, np.array([float(given.bandwidths[n]) for n in names]), float(given.noise))
+        return Parameters(values[0], parents, float(given.noise))
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One fit to be made: the task for the ascent, and what it is about.
+
+    Attributes:
+        task: what is maximised.
+        family: the kernel of the parents.
+        names: of the parents.
+        sides: the response and the parents.
+    """
+
+    task: Task
+    family: Family
+    names: tuple[str, ...]
+    sides: Sides
 
 
 def _refuse_constant(data: Dataset, target: str) -> None:

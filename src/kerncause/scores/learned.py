@@ -46,6 +46,9 @@ class LearnedKernelScore(KernelScore):
         bandwidths: `per-parent` or `shared`.
         starts: how many starts the optimiser gets, 1 to 5.
         tolerance: how far the value may lie from the exact one.
+        kernel: of the parents: `gaussian`, `direction`, or `auto`: whichever is better.
+        evidence: `none` or `bic`; see `KernelScore`.
+        expected_degree: how many neighbours a variable has on average.
         tie_weight: whether J counts pairs of tied values by weight; the paper does not.
         response_bounds: where s_x may lie, on standardised columns.
         parent_bounds: where each s_k may lie.
@@ -68,6 +71,9 @@ class LearnedKernelScore(KernelScore):
         parent_bounds: Interval = (0.1, 10.0),
         noise_bounds: Interval | None = None,
         memory: int | None = None,
+        kernel: str = "gaussian",
+        evidence: str = "none",
+        expected_degree: float | None = None,
     ) -> None:
         super().__init__(
             data,
@@ -78,6 +84,9 @@ class LearnedKernelScore(KernelScore):
             parent_bounds=parent_bounds,
             noise_bounds=noise_bounds,
             memory=memory,
+            kernel=kernel,
+            evidence=evidence,
+            expected_degree=expected_degree,
         )
         if not isinstance(tie_weight, bool):
             raise OptionError(f"tie_weight cannot be {quoted(tie_weight)}: choose true or false")

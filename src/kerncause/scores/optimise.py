@@ -61,7 +61,10 @@ class Term(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """How the free parameters lie in the optimiser's vector: log of [s_x] [s_1..s_k or s_p] [s_e]."""
+    """How the free parameters lie in the optimiser's vector: log of [s_x] [s_1..s_k or s_p] [s_e].
+
+    Parameters of the parents that are `signed` are weights, and lie there as they are.
+    """
 
     fixed_response: float | None
     parents: int
@@ -69,6 +72,7 @@ class Layout:
     response_bounds: Interval
     parent_bounds: Interval
     noise_bounds: Interval
+    signed: bool = False
 
     @property
     def _free_bandwidths(self) -> int:
@@ -83,7 +87,19 @@ class Layout:
     @cached_property
     def log_limits(self) -> Floats:
         """The bounds of the optimiser's vector, (2, d)."""
-        return np.log(self.limits)
+        return self._packed(self.limits)
+
+    def _packed(self, values: Floats) -> Floats:
+        """Return parameters as they lie in the optimiser's vector."""
+        logs = np.where(self._is_log, values, 1.0)
+        packed: Floats = np.where(self._is_log, np.log(logs), values)
+        return packed
+
+    @cached_property
+    def _is_log(self) -> npt.NDArray[np.bool_]:
+        """Which entries of the optimiser's vector are logarithms, (d,)."""
+        response = 0 if self.fixed_response is not None else 1
+        return np.array([True] * response + [not self.signed] * self._free_bandwidths + [True])
 
     def start(self, heuristic: Parameters, scale: float) -> Floats:
         """Return the heuristic with its bandwidths scaled, inside the bounds."""
@@ -92,11 +108,13 @@ class Layout:
         if self.shared and self.parents:
             parents = np.exp(np.log(parents).mean(keepdims=True))
         low, high = self.log_limits
-        return np.clip(np.log([*response, *parents, heuristic.noise]), low, high)
+        return np.clip(self._packed(np.array([*response, *parents, heuristic.noise])), low, high)
 
     def switched_on(self, theta: Floats) -> Floats:
         """Return the place with every parent at the upper bound of its bandwidth moved to half of that."""
         result = theta.copy()
+        if self.signed:
+            return result
         parents = result[-1 - self._free_bandwidths : -1]  # a view
         high = np.log(self.parent_bounds[1])
         parents[parents >= high - 1e-3] = max(high - np.log(2.0), np.log(self.parent_bounds[0]))
@@ -105,7 +123,8 @@ class Layout:
     def unpacked(self, theta: Floats) -> Parameters:
         """Return the parameters a vector stands for."""
         # exp(log(10)) is not quite 10: end exactly on a bound that was reached.
-        values = np.minimum(np.maximum(np.exp(theta), self.limits[0]), self.limits[1])
+        values = np.where(self._is_log, np.exp(np.where(self._is_log, theta, 0.0)), theta)
+        values = np.minimum(np.maximum(values, self.limits[0]), self.limits[1])
         bandwidths = values[-1 - self._free_bandwidths : -1]
         return Parameters(
             response_bandwidth=float(values[0]) if self.fixed_response is None else self.fixed_response,

@@ -1,6 +1,6 @@
 """The parameters of a kernel score by name, and the check of their bounds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,15 @@ R_NAMES = ("response_bandwidth", "amplitude")
 class ScoreParameters:
     """Parameters by name, or, as a gradient, the derivatives of S/q by their logarithms.
 
-    A score has a response bandwidth or an amplitude to learn, or neither.
+    A score has a response bandwidth or an amplitude to learn, or neither. The kernel `direction` has `weights` for the
+    columns of each parent instead of bandwidths; of those the derivatives are by themselves.
     """
 
     response_bandwidth: float | None
     bandwidths: Mapping[str, float]
     noise: float
     amplitude: float | None = None
+    weights: Mapping[str, Sequence[float]] | None = None
 
     @classmethod
     def of(cls, given: "ScoreParameters | LocalFit | Mapping[str, Any]") -> "ScoreParameters":
@@ -35,10 +37,10 @@ class ScoreParameters:
         if isinstance(given, LocalFit):
             if given.noise is None:
                 raise OptionError("the fit has no kernel parameters: give one of a kernel score")
-            return cls(given.response_bandwidth, given.bandwidths, given.noise, given.amplitude)
+            return cls(given.response_bandwidth, given.bandwidths, given.noise, given.amplitude, given.weights)
         try:
             response, amplitude = (given.get(name) for name in R_NAMES)
-            return cls(response, given.get("bandwidths", {}), given["noise"], amplitude)
+            return cls(response, given.get("bandwidths", {}), given["noise"], amplitude, given.get("weights"))
         except (AttributeError, KeyError, TypeError, IndexError) as missing:
             raise OptionError(
                 f"the parameters lack {missing}: give response_bandwidth, bandwidths (by parent) and noise"

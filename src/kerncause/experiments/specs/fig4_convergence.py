@@ -18,7 +18,8 @@ from kerncause.experiments.draw import STYLES, empty_figure
 from kerncause.experiments.specs.graphs import every
 from kerncause.experiments.tables import FIRST_SEED
 from kerncause.kernels import median_heuristic
-from kerncause.scores.kernel import START_NOISE, KernelScore
+from kerncause.scores.family import START_NOISE
+from kerncause.scores.kernel import KernelScore
 from kerncause.scores.learned import LearnedKernelScore
 from kerncause.scores.marginal import MarginalScore
 from kerncause.simulate import simulate

@@ -1,0 +1,210 @@
+"""Kernels of the parents, and evidence: against literal formulas, differences, and what must not matter."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerncause import Dataset, LearnedKernelScore, OptionError, discover
+from kerncause.explain.model import FittedModel
+from kerncause.kernels import DIRECTION
+from kerncause.regression import ENGINES, Parameters, Problem
+from kerncause.scores import Ledger, make_score
+from kerncause.scores.cache import _fit_of, _written
+from kerncause.scores.evidence import Evidence
+from kerncause.scores.family import promising_directions
+
+
+def single_index(n=150, seed=0, parents=3, signs=(1, 1, 1), swing=3.0, noise=0.2):
+    """One variable that swings with a weighted sum of others, which no single one of them shows."""
+    rng = np.random.default_rng(seed)
+    P = rng.normal(size=(n, parents))
+    x = np.cos(swing * P @ np.array(signs[:parents]) / math.sqrt(parents)) + noise * rng.normal(size=n)
+    return pd.DataFrame({"x": x, **{f"p{k}": P[:, k] for k in range(parents)}})
+
+
+def mixed_frame(n=80, seed=1):
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 4, size=n), rng.integers(0, 3, size=n)
+    v = rng.normal(size=(n, 2))
+    x = np.sin(a - b + v.sum(axis=1)) + 0.3 * rng.normal(size=n)
+    return pd.DataFrame({"x": x, "a": a, "b": b, "v_1": v[:, 0], "v_2": v[:, 1]})
+
+
+def literal(x, points, w, s_x, s_e):
+    """L by its definition."""
+    n = len(x)
+    K_X = np.exp(-((x[:, None] - x[None]) ** 2) / (2 * s_x**2))
+    z = points @ w
+    K_t = np.exp(-((z[:, None] - z[None]) ** 2) / 2) + s_e**2 * np.eye(n)
+    _, log_determinant = np.linalg.slogdet(K_t)
+    quadratic = np.trace(K_X @ np.linalg.solve(K_t, K_X))
+    return -0.5 * quadratic - 0.5 * n * log_determinant - 0.5 * n * n * math.log(2 * math.pi)
+
+
+@pytest.mark.parametrize("engine", list(ENGINES))
+@pytest.mark.parametrize("is_discrete", [False, True])
+def test_every_engine_has_the_likelihood_of_a_direction_and_its_slopes(engine, is_discrete):
+    frame = mixed_frame()
+    data = Dataset.from_frame(frame.round() if is_discrete else frame, groups={"v": ["v_1", "v_2"]})
+    parents = tuple(data.points(name) for name in ("a", "b", "v"))
+    problem = Problem(data.points("x"), parents, shape=DIRECTION)
+    points = np.hstack([p.values for p in parents])
+    w = np.array([0.7, -0.4, 0.3, 0.5])
+    at = Parameters(1.1, w, 0.35)
+    made = ENGINES[engine].of(problem, at, 1e-6)
+    assert made.evaluate(at).value == pytest.approx(
+        literal(data.points("x").values[:, 0], points, w, 1.1, 0.35), rel=1e-6
+    )
+    slopes = made.evaluate(at).parents
+    for k in range(4):
+        h = 1e-5 * np.eye(4)[k]
+        up, down = (made.evaluate(Parameters(1.1, w + step, 0.35)).value for step in (h, -h))
+        assert slopes[k] == pytest.approx((up - down) / 2e-5, rel=1e-4, abs=1e-4 * np.abs(slopes).max())
+
+
+def test_a_direction_finds_what_no_parent_shows_alone():
+    data = Dataset.from_frame(single_index())
+    bandwidths, along = (LearnedKernelScore(data, kernel=kernel) for kernel in ("gaussian", "direction"))
+    parents = ["p0", "p1", "p2"]
+    assert along.fit("x", parents).value > bandwidths.fit("x", parents).value + 30
+    found = np.array([along.fit("x", parents).weights[name][0] for name in parents])
+    assert np.all(np.abs(found / found.mean() - 1) < 0.15)
+
+
+def test_auto_is_the_better_of_both_and_remembers_the_other():
+    data = Dataset.from_frame(single_index())
+    by = {k: LearnedKernelScore(data, kernel=k).fit("x", ["p0", "p1"]) for k in ("gaussian", "direction", "auto")}
+    assert by["auto"].value == pytest.approx(max(by["gaussian"].value, by["direction"].value), abs=0.01)
+    assert {by["auto"].kernel, by["auto"].rival.kernel} == {"gaussian", "direction"}
+    assert LearnedKernelScore(data, kernel="auto").fit("x", ["p0"]).rival is None, (
+        "one column has no direction to choose"
+    )
+
+
+def test_signs_and_the_order_of_columns_do_not_matter():
+    frame = single_index(signs=(1, -1, 1))
+    turned = frame.assign(p1=-frame["p1"])[["p2", "p1", "x", "p0"]]
+    values = [
+        LearnedKernelScore(Dataset.from_frame(f), kernel="direction").local_score("x", ["p0", "p1", "p2"])
+        for f in (frame, turned)
+    ]
+    assert values[0] == pytest.approx(values[1], abs=0.02)
+
+
+def test_what_was_fitted_before_does_not_matter():
+    data = Dataset.from_frame(single_index())
+    parents = ["p0", "p1", "p2"]
+    alone = LearnedKernelScore(data, kernel="auto").fit("x", parents)
+    ledger = Ledger(LearnedKernelScore(data, kernel="auto"))
+    ledger.fit("x", ["p1", "p2"])
+    assert ledger.fit("x", parents).value == alone.value
+
+
+def test_promising_directions_come_first():
+    frame = single_index(n=300, signs=(1, -1, 1))
+    data = Dataset.from_frame(frame)
+    best = promising_directions(data.points("x"), [data.points(f"p{k}") for k in range(3)])[0]
+    assert np.all(np.abs(best / best[0] - np.array([1, -1, 1])) < 0.2)
+
+
+def test_vectors_and_many_columns_have_directions():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(60, 10)), columns=[f"v_{k}" for k in range(9)] + ["x"])
+    data = Dataset.from_frame(frame, groups={"v": [f"v_{k}" for k in range(9)]})
+    fit = LearnedKernelScore(data, kernel="direction").fit("x", ["v"])
+    assert len(fit.weights["v"]) == 9
+    assert fit.bandwidths["v"] == pytest.approx(1 / np.linalg.norm(fit.weights["v"]))
+
+
+def test_a_fit_with_a_rival_comes_back_from_a_file_as_it_was():
+    import json
+
+    fit = LearnedKernelScore(Dataset.from_frame(single_index()), kernel="auto").fit("x", ["p0", "p1"])
+    again = _fit_of(json.loads(_written(fit)))
+    assert (again, again.rival) == (fit, fit.rival)
+
+
+def test_parameters_of_a_direction_can_be_evaluated_and_have_slopes():
+    data = Dataset.from_frame(single_index())
+    score = LearnedKernelScore(data, kernel="direction", engine="dense")
+    fit = score.fit("x", ["p0", "p1"])
+    value, slopes = score.evaluate("x", ["p0", "p1"], fit)
+    assert value == pytest.approx(fit.value)
+    assert slopes.bandwidths == {}
+    assert max(abs(part[0]) for part in slopes.weights.values()) < 1
+    moved = {"response_bandwidth": fit.response_bandwidth, "noise": fit.noise}
+    for sign in (1, -1):
+        weights = {"p0": (fit.weights["p0"][0] + sign * 0.1,), "p1": fit.weights["p1"]}
+        assert score.evaluate("x", ["p0", "p1"], {**moved, "weights": weights})[0] < value
+    with pytest.raises(OptionError, match="weights are given for"):
+        score.evaluate("x", ["p0", "p1"], {**moved, "weights": {"p0": (1.0,)}})
+    with pytest.raises(OptionError, match="not 1 numbers"):
+        score.evaluate("x", ["p0", "p1"], {**moved, "weights": {"p0": (1.0, 2.0), "p1": (1.0,)}})
+
+
+def test_the_curve_of_a_direction_is_the_literal_average():
+    data = Dataset.from_frame(single_index())
+    fit = LearnedKernelScore(data, kernel="direction").fit("x", ["p0", "p1", "p2"])
+    model = FittedModel.of(data, "x", fit)
+    w, P = (
+        np.array([fit.weights[f"p{k}"][0] for k in range(3)]),
+        np.hstack([model.data.points(f"p{k}").values for k in range(3)]),
+    )
+    at = np.array([-0.5, 0.8])
+    expected = []
+    for place in at:
+        moved = P.copy()
+        moved[:, 0] = place
+        gaps = (moved @ w)[:, None] - (P @ w)[None]
+        expected.append(np.exp(-(gaps**2) / 2).mean(axis=0))
+    np.testing.assert_allclose(model._averaged("p0", at), expected, rtol=1e-10)
+    assert model.share_explained() > 0.5
+
+
+def test_unknown_kernels_and_shared_directions_are_refused():
+    data = Dataset.from_frame(single_index())
+    with pytest.raises(OptionError, match="the choices are auto, gaussian, direction"):
+        LearnedKernelScore(data, kernel="cubic")
+    with pytest.raises(OptionError, match="shared"):
+        LearnedKernelScore(data, kernel="auto", bandwidths="shared")
+
+
+def test_evidence_takes_off_what_it_says():
+    frame = single_index()
+    data = Dataset.from_frame(frame)
+    for kernel in ("gaussian", "direction"):
+        plain = make_score("learned", data, kernel=kernel).fit("x", ["p0", "p1"])
+        judged = make_score("learned", data, kernel=kernel, evidence="bic").fit("x", ["p0", "p1"])
+        cost = math.log(len(frame)) + math.log(3)
+        assert judged.complexity == pytest.approx(cost)
+        assert judged.value == pytest.approx(plain.value - cost)
+    assert make_score("learned", data, evidence="bic").fit("x").complexity == 0.0
+
+
+def test_an_expected_degree_is_a_probability_of_edges():
+    evidence = Evidence("bic", expected_degree=2.0)
+    # 10 possible parents: each is one with probability 2 / 10 / 2
+    assert evidence.cost(1, 1, 1, 10) == pytest.approx(math.log(0.9 / 0.1))
+    assert Evidence("bic", 50.0).cost(1, 1, 1, 10) == 0.0
+
+
+@pytest.mark.parametrize("degree", [0, -1, math.inf, True, "two"])
+def test_senseless_degrees_are_refused(degree):
+    with pytest.raises(OptionError, match="expected_degree"):
+        Evidence("bic", degree)
+
+
+def test_a_degree_without_evidence_is_refused():
+    with pytest.raises(OptionError, match="needs evidence"):
+        Evidence("none", 2.0)
+    with pytest.raises(OptionError, match="evidence cannot be"):
+        Evidence("aic")
+
+
+def test_a_search_with_both_kernels_finds_a_sum_that_swings():
+    result = discover(
+        single_index(n=200, noise=0.1), score_options={"kernel": "auto", "evidence": "bic"}, search="exact", workers=1
+    )
+    assert set(result.dag.parents("x")) == {"p0", "p1", "p2"}
