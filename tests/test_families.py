@@ -152,11 +152,11 @@ def test_the_curve_of_a_direction_is_the_literal_average():
         np.array([fit.weights[f"p{k}"][0] for k in range(3)]),
         np.hstack([model.data.points(f"p{k}").values for k in range(3)]),
     )
-    at = np.array([-0.5, 0.8])
+    at = np.array([[-0.5], [0.8]])
     expected = []
     for place in at:
         moved = P.copy()
-        moved[:, 0] = place
+        moved[:, 0] = place[0]
         gaps = (moved @ w)[:, None] - (P @ w)[None]
         expected.append(np.exp(-(gaps**2) / 2).mean(axis=0))
     np.testing.assert_allclose(model._averaged("p0", at), expected, rtol=1e-10)

@@ -19,6 +19,7 @@ from kerncause.data.encode import Encoded, encode
 from kerncause.data.options import Missing, Origin, TableOptions
 from kerncause.data.points import Floats, Ints, Points
 from kerncause.data.variable import Kind, Variable
+from kerncause.data.views import check_view, distance_apart, indicators, rescaled
 from kerncause.errors import DataError, OptionError
 from kerncause.text import counted, listed, quoted
 
@@ -47,6 +48,7 @@ class Dataset:
         notices: sentences about the table that a person should read (rows dropped, more columns than rows).
         weights: (N,) how often each row occurs, if equal rows are kept once (`compact`); None: once each.
         origin: the file it was read from, if it was.
+        view: how scores see its numbers: the name of a scaling and of a rule for categories (`kerncause.data.views`).
     """
 
     variables: tuple[Variable, ...]
@@ -58,9 +60,12 @@ class Dataset:
     notices: tuple[str, ...] = ()
     weights: Ints | None = field(default=None, repr=False)
     origin: Origin | None = field(default=None, repr=False)
+    view: tuple[str, str] = ("standard", "codes")
     _positions: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     _points: dict[str, Points] = field(default_factory=dict, repr=False)
     _thinned: dict[int, "Dataset"] = field(default_factory=dict, repr=False)
+    # Of variables seen as indicators: their levels, and how far apart those are.
+    _apart: Mapping[str, tuple[Floats, float]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_frame(
@@ -164,9 +169,37 @@ class Dataset:
         """Return the standardised values of one variable, (n, l), with equal rows grouped."""
         if name not in self._points:
             self.variable(name)
-            values = np.ascontiguousarray(self.values[:, list(self._positions[name])])
+            if name in self._apart:
+                levels, apart = self._apart[name]
+                values = indicators(self.codes[:, self._positions[name][0]], levels, apart)
+            else:
+                values = np.ascontiguousarray(self.values[:, list(self._positions[name])])
             self._points[name] = Points.of(_frozen(values), self.weights)
         return self._points[name]
+
+    def degrees_of_freedom(self, names: Iterable[str]) -> int:
+        """Return the number of weights that some variables can have: indicators have one less than columns."""
+        return sum(self.points(name).values.shape[1] - (name in self._apart) for name in names)
+
+    def seen(self, scaling: str = "standard", categories: str = "codes") -> "Dataset":
+        """Return the same table with other numbers for scores to look at (`kerncause.data.views`)."""
+        check_view(scaling, categories)
+        if (scaling, categories) == self.view:
+            return self
+        if self.view != ("standard", "codes"):
+            raise OptionError("the table is seen in another way already: begin with the table as it was read")
+        whole, values, apart = self.repeated(), np.array(self.values), {}
+        for variable in self.variables:
+            columns = self._positions[variable.name]
+            if variable.kind is Kind.CATEGORICAL and categories == "delta":
+                present = whole.codes[~np.isnan(whole.codes[:, columns[0]]), columns[0]]
+                levels, counts = np.unique(present, return_counts=True)
+                if len(levels) > 2:
+                    apart[variable.name] = (levels, distance_apart(counts / counts.sum()))
+            elif variable.kind in (Kind.CONTINUOUS, Kind.VECTOR):
+                for j in columns if scaling != "standard" else ():
+                    values[:, j] = _on_rows(self, rescaled(whole.values[:, j], scaling))
+        return replace(self, values=_frozen(values), view=(scaling, categories), _points={}, _thinned={}, _apart=apart)
 
     def complete_for(self, names: Iterable[str]) -> "Dataset":
         """Return the rows on which all of `names` have a value, on the same scale."""
@@ -422,6 +455,14 @@ def _assembled(variables: tuple[Variable, ...], table: Floats, kept: Ints) -> Da
         row_order=_frozen(kept[order]),
         _positions=positions,
     )
+
+
+def _on_rows(data: Dataset, column: Floats) -> Floats:
+    """Return a column of the table with rows repeated on the rows as they are counted."""
+    if data.weights is None:
+        return column
+    first = np.concatenate([[0], np.cumsum(data.weights)[:-1]])
+    return np.asarray(column[first])
 
 
 def _standardised(table: Floats) -> Floats:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from kerncause.data import Dataset
+from kerncause.data import Dataset, OfTable
 from kerncause.errors import OptionError
 from kerncause.explain.model import Curve, FittedModel
 from kerncause.graphs import DAG
@@ -168,7 +168,8 @@ def explained(
     without = Comparison(target, others, whole)
     ledger.prepare([without, *compared.values(), *([turned] if is_edge and not cycle else [])], settled=True)
     fit, lone = ledger.fit(target, whole), ledger.fit(target, others)
-    rows = data.complete_for({target, *whole})
+    seen = ledger.score.data if isinstance(ledger.score, OfTable) else data
+    rows = data.seen(*seen.view).complete_for({target, *whole})
     model, rest = FittedModel.of(rows, target, fit), FittedModel.of(rows, target, lone)
     back = ledger.fit(source, dag.parents(source) | {target}) if is_edge and not cycle else None
     gain = ledger.gain(without)

@@ -150,24 +150,26 @@ class FittedModel:
     def _averaged(self, parent: str, standardised: Floats) -> Floats:
         """Return the kernel of a parent at some places with all rows, (g, n), averaged over the rows of the others."""
         others = [name for name in self.parents if name != parent]
-        gaps = standardised[:, None] - self.data.points(parent).values[:, 0][None]
+        values = self.data.points(parent).values
         if self.fit.weights is None:
-            averaged: Floats = gaussian(gaps**2, self.fit.bandwidths[parent]) * self._kernel(others).mean(axis=0)
+            squares = np.square(standardised[:, None, :] - values[None]).sum(axis=2)
+            averaged: Floats = gaussian(squares, self.fit.bandwidths[parent]) * self._kernel(others).mean(axis=0)
             return averaged
-        gaps = gaps * self.fit.weights[parent][0]
+        weights = np.array(self.fit.weights[parent])
+        gaps = np.subtract.outer(standardised @ weights, values @ weights)
         rest = self._along(others) if others else np.zeros(self.data.n_rows)
         between = np.subtract.outer(rest, rest)
         return np.array([gaussian((gap + between) ** 2, 1.0).mean(axis=0) for gap in gaps])
 
     def _places(self, parent: str) -> tuple[Floats, Floats]:
-        """Return where to look at a parent: in its own units, and standardised."""
-        codes, standardised = self._codes(parent), self.data.points(parent).values[:, 0]
+        """Return where to look at a parent: in its own units, (g,), and as the score sees it, (g, l)."""
+        codes, standardised = self._codes(parent), self.data.points(parent).values
         distinct, first = np.unique(codes, return_index=True)
         if self.data.variable(parent).kind is not Kind.CONTINUOUS or len(distinct) < 2:
             return distinct, standardised[first]
         low, high = np.quantile(codes, CURVE_RANGE).tolist()
         at = np.linspace(low, high, CURVE_POINTS)
-        return at, np.interp(at, distinct, standardised[first])
+        return at, np.interp(at, distinct, standardised[first, 0])[:, None]
 
     def _codes(self, name: str) -> Floats:
         """Return the numbers of a variable with one column, before standardising."""

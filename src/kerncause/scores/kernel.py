@@ -69,6 +69,8 @@ class KernelScore(TableScore):
             better of both.
         evidence: `none`, or `bic`: what is taken off for parameters and parents (`kerncause.scores.evidence`).
         expected_degree: how many neighbours a variable has on average, for that.
+        scaling: on what scale numbers are seen: `standard`, `rank`, `robust` or `power` (`kerncause.data.views`).
+        categories: how those without order are seen: `codes` or `delta`.
         starts: how many starts the optimiser gets, 1 to 5.
         tolerance: how far, in nats per output column, `LocalFit.value` may lie from the exact score.
         parent_bounds: where each s_k may lie. The upper end acts as a penalty for parents: a parent that
@@ -96,6 +98,8 @@ class KernelScore(TableScore):
         kernel: str = "gaussian",
         evidence: str = "none",
         expected_degree: float | None = None,
+        scaling: str = "standard",
+        categories: str = "codes",
     ) -> None:
         if bandwidths not in get_args(Bandwidths):
             raise OptionError(f"bandwidths cannot be {quoted(bandwidths)}: choose per-parent or shared")
@@ -110,7 +114,7 @@ class KernelScore(TableScore):
         if kernel != "gaussian" and bandwidths == "shared":
             raise OptionError(f"kernel {kernel} has no shared bandwidth: leave out one of the two")
         super().__init__(
-            data,
+            data.seen(scaling, categories) if isinstance(data, Dataset) else data,
             engine=check_engine(engine),
             bandwidths=bandwidths,
             starts=starts,
@@ -120,6 +124,8 @@ class KernelScore(TableScore):
             kernel=kernel,
             evidence=Evidence(evidence, expected_degree).kind,
             expected_degree=expected_degree,
+            scaling=scaling,
+            categories=categories,
         )
         if memory is not None:
             if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
@@ -295,8 +301,7 @@ class KernelScore(TableScore):
 
     def _judged(self, fit: LocalFit, names: tuple[str, ...], data: Dataset) -> LocalFit:
         """Return a fit whose value is S/q with what evidence takes off."""
-        columns = sum(data.points(name).values.shape[1] for name in names)
-        parameters = len(names) if fit.weights is None else columns
+        parameters = len(names) if fit.weights is None else data.degrees_of_freedom(names)
         evidence = Evidence(self._options["evidence"], self._options["expected_degree"])
         cost = evidence.cost(parameters, data.n_rows, len(names), len(self.data.names) - 1)
         return replace(fit, value=fit.value - cost, complexity=cost) if cost else fit

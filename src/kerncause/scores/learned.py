@@ -18,7 +18,8 @@ Where this departs from the paper, and why:
 * The weight for tied values in J (see there).
 * A binary response has no shape to learn: its kernel has one free value, k(a, b), and the likelihood grows
   without bound as s_x does while s_e shrinks with it. So s_x is held at twice the distance between the two
-  values, where k(a, b) = exp(-1/8), whatever the split and whatever the bounds.
+  values, where k(a, b) = exp(-1/8), whatever the split and whatever the bounds. The same holds for categories
+  that are the same or different (`categories="delta"`): there is one distance, and nothing to learn from it.
 """
 
 from typing import ClassVar
@@ -28,12 +29,16 @@ import numpy as np
 from kerncause.data import Dataset, Points
 from kerncause.errors import OptionError
 from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
+from kerncause.linalg import squared_distances
 from kerncause.regression import KernelResponse
 from kerncause.scores.kernel import Bandwidths, KernelScore
 from kerncause.scores.optimise import Interval
 from kerncause.scores.parameters import check_interval
 from kerncause.scores.response_model import ResponseModel
 from kerncause.text import quoted
+
+# Distances that differ by no more than this share are the same.
+EQUAL = 1e-9
 
 
 class LearnedKernelScore(KernelScore):
@@ -49,6 +54,8 @@ class LearnedKernelScore(KernelScore):
         kernel: of the parents: `gaussian`, `direction`, or `auto`: whichever is better.
         evidence: `none` or `bic`; see `KernelScore`.
         expected_degree: how many neighbours a variable has on average.
+        scaling: on what scale numbers are seen.
+        categories: how those without order are seen.
         tie_weight: whether J counts pairs of tied values by weight; the paper does not.
         response_bounds: where s_x may lie, on standardised columns.
         parent_bounds: where each s_k may lie.
@@ -74,6 +81,8 @@ class LearnedKernelScore(KernelScore):
         kernel: str = "gaussian",
         evidence: str = "none",
         expected_degree: float | None = None,
+        scaling: str = "standard",
+        categories: str = "codes",
     ) -> None:
         super().__init__(
             data,
@@ -87,6 +96,8 @@ class LearnedKernelScore(KernelScore):
             kernel=kernel,
             evidence=evidence,
             expected_degree=expected_degree,
+            scaling=scaling,
+            categories=categories,
         )
         if not isinstance(tie_weight, bool):
             raise OptionError(f"tie_weight cannot be {quoted(tie_weight)}: choose true or false")
@@ -106,7 +117,9 @@ class LearnedKernelScore(KernelScore):
 
 
 def fixed_response_bandwidth(response: Points) -> float | None:
-    """Return the s_x of a binary response, twice the distance between its two values; None for others."""
-    if len(response.distinct) != 2:
+    """Return the s_x of a response whose values are all equally far apart, twice that distance; None for others."""
+    values, columns = response.distinct.shape
+    if values != 2 and not 2 < values <= columns:
         return None
-    return 2.0 * float(np.linalg.norm(response.distinct[1] - response.distinct[0]))
+    distances = squared_distances(response.distinct)[np.triu_indices(values, 1)]
+    return 2.0 * float(np.sqrt(distances[0])) if np.ptp(distances) <= EQUAL * distances[0] else None
