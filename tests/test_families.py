@@ -165,7 +165,7 @@ def test_the_curve_of_a_direction_is_the_literal_average():
 
 def test_unknown_kernels_and_shared_directions_are_refused():
     data = Dataset.from_frame(single_index())
-    with pytest.raises(OptionError, match="the choices are auto, gaussian, direction"):
+    with pytest.raises(OptionError, match="the choices are auto, direction, gaussian"):
         LearnedKernelScore(data, kernel="cubic")
     with pytest.raises(OptionError, match="shared"):
         LearnedKernelScore(data, kernel="auto", bandwidths="shared")

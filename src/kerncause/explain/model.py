@@ -20,8 +20,8 @@ import numpy.typing as npt
 import scipy.linalg
 
 from kerncause.data import Dataset, Kind
-from kerncause.kernels import gaussian, median_heuristic, product_gaussian
-from kerncause.linalg import one_blas_thread, stacked_squared_distances
+from kerncause.kernels import GAUSSIAN, PROFILES, Profile, gaussian, median_heuristic
+from kerncause.linalg import one_blas_thread, squared_distances
 from kerncause.scores import LocalFit
 
 Floats = npt.NDArray[np.float64]
@@ -100,16 +100,22 @@ class FittedModel:
         parts = [self.data.points(name).values @ np.array(weights[name]) for name in names]
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
+    @property
+    def _profile(self) -> Profile:
+        """How the kernel of the parents falls with distance; that of a direction is Gaussian."""
+        return PROFILES.get(self.fit.kernel, GAUSSIAN)
+
+    def _apart(self, names: Sequence[str]) -> Floats:
+        """Return the squared distances of rows by some parents with bandwidths, in units of those, (n, n)."""
+        columns = [self.data.points(name).values / self.fit.bandwidths[name] for name in names]
+        return squared_distances(np.hstack([np.zeros((self.data.n_rows, 1)), *columns]))
+
     def _kernel(self, names: Sequence[str]) -> Floats:
         """Return the kernel of some parents, (n, n); ones for none."""
-        n = self.data.n_rows
-        if not names:
-            return np.ones((n, n))
-        if self.fit.weights is not None:
-            along = self._along(names)
-            return gaussian(np.subtract.outer(along, along) ** 2, 1.0)
-        distances = stacked_squared_distances([self.data.points(name).values for name in names], n)
-        return product_gaussian(distances, np.array([self.fit.bandwidths[name] for name in names]))
+        if self.fit.weights is None:
+            return self._profile.value(self._apart(names))
+        along = self._along(names) if names else np.zeros(self.data.n_rows)
+        return gaussian(np.subtract.outer(along, along) ** 2, 1.0)
 
     @cached_property
     def _inverse(self) -> Floats:
@@ -124,7 +130,7 @@ class FittedModel:
         """Return the share of the response's variance in kernel space that the parents predict, each row left out."""
         response, n = self.data.points(self.target), self.data.n_rows
         width = self.fit.response_bandwidth or median_heuristic(response)
-        Y = product_gaussian(stacked_squared_distances([response.values], n), np.array([width]))
+        Y = gaussian(squared_distances(response.values), width)
         Y = Y - Y.mean(axis=0)
         with one_blas_thread():
             left_out = (self._inverse @ Y) / np.diag(self._inverse)[:, None]
@@ -152,9 +158,9 @@ class FittedModel:
         others = [name for name in self.parents if name != parent]
         values = self.data.points(parent).values
         if self.fit.weights is None:
-            squares = np.square(standardised[:, None, :] - values[None]).sum(axis=2)
-            averaged: Floats = gaussian(squares, self.fit.bandwidths[parent]) * self._kernel(others).mean(axis=0)
-            return averaged
+            squares = np.square(standardised[:, None, :] - values[None]).sum(axis=2) / self.fit.bandwidths[parent] ** 2
+            between = self._apart(others)
+            return np.array([self._profile.value(square + between).mean(axis=0) for square in squares])
         weights = np.array(self.fit.weights[parent])
         gaps = np.subtract.outer(standardised @ weights, values @ weights)
         rest = self._along(others) if others else np.zeros(self.data.n_rows)

@@ -8,12 +8,20 @@ from kerncause.kernels.gaussian import (
     product_gaussian,
 )
 from kerncause.kernels.heuristic import median_heuristic
-from kerncause.kernels.shape import DIRECTION, ELLIPSOID, Shape, scatter
+from kerncause.kernels.jacobian import PairwiseJacobian
+from kerncause.kernels.profile import GAUSSIAN, PROFILES, Profile
+from kerncause.kernels.shape import DIRECTION, ELLIPSOID, Direction, Ellipsoid, Shape, scatter
 
 __all__ = [
     "DIRECTION",
     "ELLIPSOID",
+    "GAUSSIAN",
+    "PROFILES",
+    "Direction",
+    "Ellipsoid",
     "JacobianTerm",
+    "PairwiseJacobian",
+    "Profile",
     "Shape",
     "gaussian",
     "log_bandwidth_gradient",

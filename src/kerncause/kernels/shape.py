@@ -1,6 +1,7 @@
 """Along what two rows of the parents are compared: the shape of the parents' kernel.
 
-K_PA(i, j) = exp(-t_ij / 2), t_ij = |c_i - c_j|^2, with coordinates c made of the parents' columns p, (d,):
+K_PA(i, j) = k(t_ij), t_ij = |c_i - c_j|^2, for a profile k (`kerncause.kernels.profile`; the paper's is exp(-t/2)),
+with coordinates c made of the parents' columns p, (d,):
 
 | shape | coordinates | parameters | t_ij, with D = p_i - p_j |
 |---|---|---|---|
@@ -14,13 +15,18 @@ off.
 
 For L(K) everything a gradient needs is the scatter of the pairs,
 
-    C = sum_ij (dL/dK o K)_ij D_ij D_ij'   (d, d):       dL/dlog s_k = tr(C_kk) / s_k^2       dL/dw = -C w
+    C = sum_ij (dL/dK o k~)_ij D_ij D_ij'   (d, d):       dL/dlog s_k = tr(C_kk) / s_k^2       dL/dw = -C w
+
+with k~ = -2 k'(t), which for a Gaussian is K itself.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from kerncause.kernels.profile import GAUSSIAN, Profile
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -28,6 +34,11 @@ Ints = npt.NDArray[np.int64]
 
 class Shape(Protocol):
     """How columns become coordinates. `owner`, (d,), says which variable each column belongs to."""
+
+    @property
+    def profile(self) -> Profile:
+        """How the kernel falls with the distance of coordinates."""
+        ...
 
     def coordinates(self, points: Floats, owner: Ints, parameters: Floats) -> Floats:
         """Return the coordinates, (N, c), of points, (N, d); without columns all are at the same place."""
@@ -38,8 +49,11 @@ class Shape(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class Ellipsoid:
     """A bandwidth for every variable."""
+
+    profile: Profile = GAUSSIAN
 
     def coordinates(self, points: Floats, owner: Ints, parameters: Floats) -> Floats:
         """Return the columns in units of their bandwidths."""
@@ -52,8 +66,11 @@ class Ellipsoid:
         return total / parameters**2
 
 
+@dataclass(frozen=True)
 class Direction:
     """A weight for every column."""
+
+    profile: Profile = GAUSSIAN
 
     def coordinates(self, points: Floats, owner: Ints, parameters: Floats) -> Floats:
         """Return the weighted sum, one column."""

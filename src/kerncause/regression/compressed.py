@@ -84,7 +84,7 @@ class CompressedEngine(ExactEngine):
         n, u, noise2 = self._n, len(self._root_counts), parameters.noise**2
         q = self._outputs
         y, dy = self._response.factor(parameters.response_bandwidth)
-        R, points = self._weighted_parent_kernel(parameters.parents), self._parents.points
+        (R, slope), points = self._weighted_parent_kernel(parameters.parents), self._parents.points
         factor = _factor(R, noise2)
         B = self._Nt @ y
         H = factor.solve(B)
@@ -96,7 +96,7 @@ class CompressedEngine(ExactEngine):
         return Evaluation(
             value=-0.5 * float(np.vdot(Ty, y)) - 0.5 * q * log_determinant - 0.5 * n * q * LOG_2PI,
             response_bandwidth=-float(np.vdot(Ty, dy)),
-            parents=self._parents.gradient(scatter(dR * R, points, points), parameters.parents),
+            parents=self._parents.gradient(scatter(dR * slope, points, points), parameters.parents),
             noise=2.0 * noise2 * float(d_noise2),
         )
 
@@ -107,15 +107,17 @@ class CompressedEngine(ExactEngine):
         are K_u C^1/2 Q Nt y with y the outputs on distinct values.
         """
         y = self._response.outputs(parameters.response_bandwidth)
-        R = self._weighted_parent_kernel(parameters.parents)
+        R, _ = self._weighted_parent_kernel(parameters.parents)
         H = _factor(R, parameters.noise**2).solve(self._Nt @ y)
         fitted = (R @ H) / self._root_counts[:, None]
         rows: Floats = y[self._response_codes] - fitted[self._parent_codes]
         return rows
 
-    def _weighted_parent_kernel(self, parameters: Floats) -> Floats:
-        """Return R = C^1/2 K_u C^1/2."""
-        return self._parents.matrix(parameters) * self._count_products
+    def _weighted_parent_kernel(self, parameters: Floats) -> tuple[Floats, Floats]:
+        """Return R = C^1/2 K_u C^1/2, and the same of the slope."""
+        K, slope = self._parents.matrix_and_slope(parameters)
+        R = K * self._count_products
+        return R, R if slope is K else slope * self._count_products
 
 
 def compressed_bytes(u: int, v: int, parents: int) -> float:

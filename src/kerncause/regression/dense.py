@@ -18,7 +18,7 @@ class DenseEngine(ExactEngine):
 
     With A = K_t^-1 Y and G = dL/dK_t = 1/2 (A A' - q K_t^-1):
 
-        dL/dlog s_k = sum(G o K_PA o D_k) / s_k^2          D_k: squared distances of parent k (or `kernels.shape`)
+        dL/dlog s_k = sum(G o K_PA o D_k) / s_k^2          D_k: squared distances of parent k (others: `kernels.shape`)
         dL/dlog s_e = 2 s_e^2 tr(G)
         dL/dlog r   = -sum(A o dY/dlog r)
     """
@@ -52,15 +52,14 @@ class DenseEngine(ExactEngine):
         n, q = self._n, self._outputs
         y, dy = self._response.factor(parameters.response_bandwidth)
         Y = y[self._codes]
-        K_PA, points = self._parents.matrix(parameters.parents), self._parents.points
+        (K_PA, slope), points = self._parents.matrix_and_slope(parameters.parents), self._parents.points
         factor = _factor(K_PA, parameters.noise)
         A = factor.solve(Y)
         G = 0.5 * (A @ A.T - q * factor.inverse())
-        GK = G * K_PA
         return Evaluation(
             value=-0.5 * float(np.vdot(A, Y)) - 0.5 * q * factor.log_determinant - 0.5 * n * q * LOG_2PI,
             response_bandwidth=-float(np.vdot(A, dy[self._codes])),
-            parents=self._parents.gradient(scatter(GK, points, points), parameters.parents),
+            parents=self._parents.gradient(scatter(G * slope, points, points), parameters.parents),
             noise=2.0 * parameters.noise**2 * float(np.trace(G)),
         )
 

@@ -60,6 +60,7 @@ class Basis:
         parameters: those of its shape.
         at: (m, d) the pivots.
         K_mm: (m, m).
+        slope: (m, m) -2 k'(t) of the pivots, for a Gaussian K_mm itself.
         inverse: (m, m) L^-1.
     """
 
@@ -67,17 +68,23 @@ class Basis:
     parameters: Floats
     at: Floats
     K_mm: Floats
+    slope: Floats
     inverse: Floats
 
     def kernel(self, rows: slice) -> Floats:
         """Return K_nm on some rows, scaled by the root of their weights."""
+        return self.kernel_and_slope(rows)[0]
+
+    def kernel_and_slope(self, rows: slice) -> tuple[Floats, Floats]:
+        """Return K_nm and its slope (for a Gaussian the same array), scaled by the root of their weights."""
         inputs = self.inputs
         left = inputs.scaled(self.parameters, inputs.points[rows])
-        K_nm: Floats = cdist(left, inputs.scaled(self.parameters, self.at), "sqeuclidean")
-        K_nm *= -0.5
-        np.exp(K_nm, out=K_nm)
+        t: Floats = cdist(left, inputs.scaled(self.parameters, self.at), "sqeuclidean")
+        K_nm, slope = inputs.shape.profile.both(t)
         K_nm *= inputs.root_weights[rows, None]
-        return K_nm
+        if slope is not K_nm:
+            slope *= inputs.root_weights[rows, None]
+        return K_nm, slope
 
     def features(self, K_nm: Floats) -> Floats:
         """Return V on the rows of K_nm."""
@@ -124,10 +131,12 @@ class Inputs:
 
     def matrix(self, parameters: Floats) -> Floats:
         """Return the kernel of all rows with all, (N, N), without the weights."""
+        return self.matrix_and_slope(parameters)[0]
+
+    def matrix_and_slope(self, parameters: Floats) -> tuple[Floats, Floats]:
+        """Return the kernel of all rows with all, and its slope (for a Gaussian the same array)."""
         coordinates = self.scaled(parameters, self.points)
-        K: Floats = cdist(coordinates, coordinates, "sqeuclidean")
-        K *= -0.5
-        return np.exp(K, out=K)
+        return self.shape.profile.both(cdist(coordinates, coordinates, "sqeuclidean"))
 
     def gradient(self, scatter: Floats, parameters: Floats) -> Floats:
         """Return the derivatives by the parameters of the shape, from the scatter of all pairs."""
@@ -142,14 +151,14 @@ class Inputs:
         """Prepare to project the kernel on some rows."""
         at = self.points[pivots]
         scaled = self.scaled(parameters, at)
-        K_mm = np.exp(-0.5 * cdist(scaled, scaled, "sqeuclidean"))
+        K_mm, slope = self.shape.profile.both(cdist(scaled, scaled, "sqeuclidean"))
         try:
             lower = Cholesky.of(shifted(K_mm, jitter), "the kernel matrix of the pivots")
         except ComputationError:
             if jitter >= JITTER:
                 raise
             return self.basis(parameters, pivots, 10.0 * jitter)
-        return Basis(self, parameters, at, K_mm, lower.inverse_lower())
+        return Basis(self, parameters, at, K_mm, slope, lower.inverse_lower())
 
     def pivots(self, parameters: Floats, tolerance: float, most: int) -> Pivots:
         """Choose pivots until the trace of what the projection misses, over all rows, is small.
@@ -187,15 +196,14 @@ class Inputs:
         """Choose pivots among some rows that stand for all."""
         scaled = self.scaled(parameters, self.points[rows])
         if len(rows) <= WRITTEN_OUT:
-            K = np.exp(-0.5 * cdist(scaled, scaled, "sqeuclidean"))
+            K = self.shape.profile.value(cdist(scaled, scaled, "sqeuclidean"))
             root = np.sqrt(weights)
             found, _ = pivots_of_matrix(K * root * root[:, None], tolerance, most)
             return Pivots(rows[found.rows], found.traces)
 
         def kernel(left: Ints | None, right: Ints) -> Floats:
             distances: Floats = cdist(scaled if left is None else scaled[left], scaled[right], "sqeuclidean")
-            distances *= -0.5
-            return np.exp(distances, out=distances)
+            return self.shape.profile.value(distances)
 
         found = pivoted_cholesky(np.ones(len(rows)), kernel, tolerance, most, weights)
         return Pivots(rows[found.rows], found.traces)

@@ -80,7 +80,7 @@ class Chunk:
     rows: slice
     raw: Floats
     U: Floats
-    K_P: Floats
+    slope: Floats
     V: Floats
 
 
@@ -248,7 +248,7 @@ class LowRankEngine:
         W, solved = X.weight(gram), Solved.of(VtV, VtU, noise2, n)
         F, B_inverse = solved.F, solved.B.inverse()
         left, right = W @ (F.T @ P.inverse), q * (B_inverse @ P.inverse)
-        pairs = P.scatter((-0.5 * P.inverse.T @ (F @ left - VtV @ right)) * P.K_mm, None)
+        pairs = P.scatter((-0.5 * P.inverse.T @ (F @ left - VtV @ right)) * P.slope, None)
         ZtZ, slope = np.zeros_like(W), X.slope()
         for chunk in chunks():
             Z = solved.solve(chunk.U, chunk.V)
@@ -256,7 +256,7 @@ class LowRankEngine:
             slope.add(chunk.rows, chunk.raw, chunk.U, Z)
             M = Z @ left
             M -= chunk.V @ right
-            M *= chunk.K_P
+            M *= chunk.slope
             pairs += P.scatter(M, chunk.rows)
         T = solved.quadratic(ZtZ)
         d_noise2 = 0.5 * np.vdot(ZtZ, W) - 0.5 * q * ((n - m) / noise2 + B_inverse.trace())
@@ -347,8 +347,8 @@ def _chunks(X: ProjectedResponse, P: Basis, memory: float) -> Callable[[], Itera
 
     def made() -> Iterator[Chunk]:
         for rows in P.inputs.chunks():
-            (raw, U), K_P = X.features(rows), P.kernel(rows)
-            yield Chunk(rows, raw, U, K_P, P.features(K_P))
+            (raw, U), (K_P, slope) = X.features(rows), P.kernel_and_slope(rows)
+            yield Chunk(rows, raw, U, slope, P.features(K_P))
 
     if 16 * N * (X.rank + m) > min(MOST_FEATURE_BYTES, memory - _bytes_beside(N, m, P.inputs.points.shape[1])):
         return made

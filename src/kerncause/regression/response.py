@@ -28,7 +28,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from kerncause.data import Points
-from kerncause.kernels import gaussian
+from kerncause.kernels import ELLIPSOID, GAUSSIAN, Ellipsoid, Profile, Shape, gaussian
 from kerncause.linalg import squared_distances
 from kerncause.regression.factors import JITTER, Basis, Inputs
 
@@ -90,6 +90,11 @@ class ProjectedResponse(ABC):
 class Response(ABC):
     """How a variable becomes the response of a regression."""
 
+    @property
+    def shape(self) -> Shape:
+        """Of its kernel, if it has one."""
+        return ELLIPSOID
+
     @abstractmethod
     def output_count(self, points: Points) -> int:
         """Return q."""
@@ -107,8 +112,16 @@ class Response(ABC):
         """Return the response projected on some rows."""
 
 
+@dataclass(frozen=True)
 class KernelResponse(Response):
     """Y = K_X with s_x as its parameter."""
+
+    profile: Profile = GAUSSIAN
+
+    @property
+    def shape(self) -> Shape:
+        """Of its kernel."""
+        return Ellipsoid(self.profile)
 
     def output_count(self, points: Points) -> int:
         """Return n."""
@@ -116,7 +129,7 @@ class KernelResponse(Response):
 
     def grouped(self, points: Points) -> GroupedResponse:
         """Return k and its derivative on distinct values."""
-        return _GroupedKernel(points)
+        return _GroupedKernel(points, self.profile)
 
     def pivots(self, inputs: Inputs, parameter: float, tolerance: float, most: int) -> Ints:
         """Choose pivots of the kernel at s_x."""
@@ -171,17 +184,19 @@ class DataResponse(Response):
 
 
 class _GroupedKernel(GroupedResponse):
-    def __init__(self, points: Points) -> None:
+    def __init__(self, points: Points, profile: Profile) -> None:
+        self._profile = profile
         self._distances = squared_distances(points.distinct)
         self._root_counts = np.sqrt(points.counts)
         self._codes = points.codes
 
     def factor(self, parameter: float) -> tuple[Floats, Floats]:
-        y = gaussian(self._distances, parameter) * self._root_counts
-        return y, y * self._distances / parameter**2
+        t = self._distances / parameter**2
+        k, slope = self._profile.both(t.copy())
+        return k * self._root_counts, slope * t * self._root_counts
 
     def outputs(self, parameter: float) -> Floats:
-        return gaussian(self._distances, parameter)[:, self._codes]
+        return self._profile.value(self._distances / parameter**2)[:, self._codes]
 
 
 class _GroupedCentredKernel(GroupedResponse):
@@ -223,8 +238,8 @@ class _ProjectedKernel(ProjectedResponse):
         return len(self.basis.at)
 
     def features(self, rows: slice) -> tuple[Floats, Floats]:
-        K_nm = self.basis.kernel(rows)
-        return K_nm, self.basis.features(K_nm)
+        K_nm, slope = self.basis.kernel_and_slope(rows)
+        return slope, self.basis.features(K_nm)
 
     def weight(self, gram: Floats) -> Floats:
         return gram
@@ -239,7 +254,7 @@ class _ProjectedKernel(ProjectedResponse):
 
 
 class _KernelSlope(Slope):
-    """E = K_nm o D contracted to F'E and Z'E, because T is known only at the end."""
+    """E = dK_nm/dlog s_x s_x^2 contracted to F'E and Z'E, because T is known only at the end."""
 
     def __init__(self, basis: Basis) -> None:
         self._basis = basis
@@ -254,7 +269,7 @@ class _KernelSlope(Slope):
     def total(self, T: Floats, W: Floats) -> float:
         basis = self._basis
         left, right = W @ basis.inverse, T @ basis.inverse
-        of_pivots = 0.5 * basis.inverse.T @ (T @ left + W @ right) * basis.K_mm
+        of_pivots = 0.5 * basis.inverse.T @ (T @ left + W @ right) * basis.slope
         by_square = float(np.trace(basis.scatter(of_pivots, None)))
         by_square -= float(np.vdot(left, self._ZtE) + np.vdot(right, self._FtE))
         return by_square / float(basis.parameters[0]) ** 2

@@ -104,7 +104,7 @@ class SemidenseEngine:
         n, q, noise2 = self.n, self.problem.outputs, parameters.noise**2
         X = self._projected(parameters)
         raw, U = X.features(slice(None))
-        K_t, factor = self._factored(parameters)
+        slope, factor = self._factored(parameters)
         Z = factor.solve(U)
         gram, T = U.T @ U, U.T @ Z
         W = X.weight(gram)
@@ -115,25 +115,25 @@ class SemidenseEngine:
         M = ZW @ (0.5 * Z.T)
         K_inverse *= q
         M -= K_inverse
-        M *= K_t
+        M *= slope
         pairs = scatter(M, self.parents.points, self.parents.points)
-        slope = X.slope()
-        slope.add(slice(None), raw, U, Z)
+        of_response = X.slope()
+        of_response.add(slice(None), raw, U, Z)
         fit = float(np.vdot(T, W))
         return Evaluation(
             value=-0.5 * fit - 0.5 * q * factor.log_determinant - 0.5 * n * q * LOG_2PI,
-            response_bandwidth=slope.total(T, W),
+            response_bandwidth=of_response.total(T, W),
             parents=self.parents.gradient(pairs, parameters.parents),
             noise=2.0 * noise2 * trace,
             excess=self._excess(X.missing(gram), parameters),
         )
 
     def _factored(self, parameters: Parameters) -> tuple[Floats, Cholesky]:
-        """Return K_t and its factor."""
-        K_t = self.parents.matrix(parameters.parents)
+        """Return the slope of K_PA, whose diagonal does not matter, and the factor of K_t."""
+        K_t, slope = self.parents.matrix_and_slope(parameters.parents)
         diagonal = np.einsum("ii->i", K_t)  # a view
         diagonal += parameters.noise**2
-        return K_t, Cholesky.of(K_t.T, "the kernel matrix of the parents with its noise")
+        return slope, Cholesky.of(K_t.T, "the kernel matrix of the parents with its noise")
 
     def certified(self, parameters: Parameters) -> tuple[float, float]:
         """Return the best estimate of the exact L at these parameters, and how far off it may be.

@@ -17,6 +17,6 @@ def inputs_of(problem: Problem, rows: Ints | None = None) -> tuple[Inputs, Input
     response = problem.response.values[rows]
     points, owner = side_by_side(problem.parents, rows)
     return (
-        Inputs(response, np.zeros(response.shape[1], dtype=np.int64), root_weights),
+        Inputs(response, np.zeros(response.shape[1], dtype=np.int64), root_weights, problem.model.shape),
         Inputs(points, owner, root_weights, problem.shape),
     )

@@ -2,7 +2,7 @@
 
 | family | shape (`kerncause.kernels.shape`) | learned | begins |
 |---|---|---|---|
-| `gaussian` | ellipsoid | a bandwidth for every parent | at the median heuristic and fractions of it |
+| `gaussian`, `matern32`, ... | ellipsoid | a bandwidth for every parent | at the median heuristic and fractions of it |
 | `direction` | direction | a weight for every column of the parents | along what the data show (below) |
 
 **Where directions begin.** A weighted sum that the response depends on shows in the moments of the parents with
@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from kerncause.data import Points
 from kerncause.errors import OptionError
-from kerncause.kernels import DIRECTION, ELLIPSOID, Shape, gaussian, median_heuristic
+from kerncause.kernels import DIRECTION, GAUSSIAN, PROFILES, Ellipsoid, Profile, Shape, gaussian, median_heuristic
 from kerncause.regression import Parameters, side_by_side
 from kerncause.scores.base import LocalFit
 from kerncause.scores.optimise import Interval
@@ -119,7 +119,8 @@ class Family(ABC):
 class Bandwidths(Family):
     """A bandwidth for every parent."""
 
-    name, shape = "gaussian", ELLIPSOID
+    def __init__(self, profile: Profile = GAUSSIAN) -> None:
+        self.name, self.shape = profile.name, Ellipsoid(profile)
 
     def count(self, sides: Sides) -> int:
         """Return how many parents there are."""
@@ -243,7 +244,11 @@ def _refuse_others(what: str, told: Mapping[str, Any], names: Sequence[str]) -> 
         raise OptionError(f"{what} are given for {sorted(told)} but the parents are {sorted(names)}")
 
 
-FAMILIES: Mapping[str, Family] = {family.name: family for family in (Bandwidths(), Weights())}
+FAMILIES: Mapping[str, Family] = {
+    family.name: family for family in (Weights(), *(Bandwidths(profile) for profile in PROFILES.values()))
+}
+# Those of which `auto` takes the best.
+AUTOMATIC = ("gaussian", "direction")
 
 _known: "WeakKeyDictionary[Points, Floats]" = WeakKeyDictionary()
 

@@ -36,7 +36,7 @@ from kerncause.regression import (
 from kerncause.scores.base import LocalFit, Lookup
 from kerncause.scores.climb import Climb, Precursor, Task, climb, finish
 from kerncause.scores.evidence import Evidence
-from kerncause.scores.family import FAMILIES, START_SCALES, Family, Sides
+from kerncause.scores.family import AUTOMATIC, FAMILIES, START_SCALES, Family, Sides
 from kerncause.scores.optimise import Ascent, Interval, Layout, Objective, curvature, refine
 from kerncause.scores.parameters import R_NAMES, ScoreParameters, check_interval
 from kerncause.scores.response_model import ResponseModel
@@ -65,8 +65,8 @@ class KernelScore(TableScore):
         data: the table.
         engine: `auto` (the cheapest), `dense`, `semidense`, `compressed` or `lowrank`.
         bandwidths: `per-parent` or `shared`.
-        kernel: of the parents: `gaussian`, `direction` (a Gaussian along one weighted sum of them), or `auto`, the
-            better of both.
+        kernel: of the parents: `gaussian`, `matern32`, `matern52`, `rational-quadratic`, `direction` (a Gaussian along
+            one weighted sum of them), or `auto`, the better of `gaussian` and `direction`.
         evidence: `none`, or `bic`: what is taken off for parameters and parents (`kerncause.scores.evidence`).
         expected_degree: how many neighbours a variable has on average, for that.
         scaling: on what scale numbers are seen: `standard`, `rank`, `robust` or `power` (`kerncause.data.views`).
@@ -111,7 +111,7 @@ class KernelScore(TableScore):
             )
         if kernel != "auto" and kernel not in FAMILIES:
             raise OptionError(f"there is no kernel {quoted(kernel)}: the choices are auto, {', '.join(FAMILIES)}")
-        if kernel != "gaussian" and bandwidths == "shared":
+        if kernel in ("auto", "direction") and bandwidths == "shared":
             raise OptionError(f"kernel {kernel} has no shared bandwidth: leave out one of the two")
         super().__init__(
             data.seen(scaling, categories) if isinstance(data, Dataset) else data,
@@ -200,10 +200,12 @@ class KernelScore(TableScore):
     def _families(self, names: tuple[str, ...], data: Dataset) -> list[Family]:
         """Return the kernels to try; those of one column differ in nothing but their bounds."""
         asked = self._options["kernel"]
+        if not names:
+            return [FAMILIES["gaussian"]]
         if asked != "auto":
-            return [FAMILIES[asked if names else "gaussian"]]
+            return [FAMILIES[asked]]
         columns = sum(data.points(name).values.shape[1] for name in names)
-        return list(FAMILIES.values())[: 1 if columns < 2 else None]
+        return [FAMILIES[name] for name in AUTOMATIC[: 1 if columns < 2 else None]]
 
     def _climbed(
         self, family: Family, target: str, names: tuple[str, ...], data: Dataset, begin: LocalFit | None
@@ -354,7 +356,8 @@ class KernelScore(TableScore):
         _refuse_constant(data, target)
         given = ScoreParameters.of(params)
         with one_blas_thread():
-            subject = self._subject(target, names, data, "gaussian" if given.weights is None else "direction")
+            kernel = params.kernel if isinstance(params, LocalFit) else self._kernel_of(given)
+            subject = self._subject(target, names, data, kernel)
             task, at = subject.task, self._checked(given, subject)
             objective = task.objective_at(at)
             (value, _), (_, gradient, _) = task.certified_at(objective.engine.name, at), objective.at(at)
@@ -371,6 +374,11 @@ class KernelScore(TableScore):
             slope["amplitude"],
             by_name.get("weights"),
         )
+
+    def _kernel_of(self, given: ScoreParameters) -> str:
+        """Return the kernel that parameters by name are of."""
+        asked = self._options["kernel"]
+        return "direction" if given.weights is not None else "gaussian" if asked in (*AUTOMATIC, "auto") else asked
 
     def residuals(self, target: str, parents: Collection[str] = (), fit: LocalFit | None = None) -> Floats:
         """Return Y - f(PA) at the fitted parameters, (n, q), rows (and columns of kernels) in the order of the table.

@@ -28,11 +28,19 @@ import numpy as np
 
 from kerncause.data import Dataset, Points
 from kerncause.errors import OptionError
-from kerncause.kernels import JacobianTerm, log_distance_sum, median_heuristic
+from kerncause.kernels import (
+    GAUSSIAN,
+    PROFILES,
+    JacobianTerm,
+    PairwiseJacobian,
+    Profile,
+    log_distance_sum,
+    median_heuristic,
+)
 from kerncause.linalg import squared_distances
 from kerncause.regression import KernelResponse
 from kerncause.scores.kernel import Bandwidths, KernelScore
-from kerncause.scores.optimise import Interval
+from kerncause.scores.optimise import Interval, Term
 from kerncause.scores.parameters import check_interval
 from kerncause.scores.response_model import ResponseModel
 from kerncause.text import quoted
@@ -56,6 +64,7 @@ class LearnedKernelScore(KernelScore):
         expected_degree: how many neighbours a variable has on average.
         scaling: on what scale numbers are seen.
         categories: how those without order are seen.
+        response_kernel: `gaussian`, `matern32`, `matern52` or `rational-quadratic`.
         tie_weight: whether J counts pairs of tied values by weight; the paper does not.
         response_bounds: where s_x may lie, on standardised columns.
         parent_bounds: where each s_k may lie.
@@ -83,6 +92,7 @@ class LearnedKernelScore(KernelScore):
         expected_degree: float | None = None,
         scaling: str = "standard",
         categories: str = "codes",
+        response_kernel: str = "gaussian",
     ) -> None:
         super().__init__(
             data,
@@ -101,19 +111,30 @@ class LearnedKernelScore(KernelScore):
         )
         if not isinstance(tie_weight, bool):
             raise OptionError(f"tie_weight cannot be {quoted(tie_weight)}: choose true or false")
+        if response_kernel not in PROFILES:
+            choices = ", ".join(PROFILES)
+            raise OptionError(f"there is no response_kernel {quoted(response_kernel)}: the choices are {choices}")
         self._options["tie_weight"] = tie_weight
+        self._options["response_kernel"] = response_kernel
         self._options["response_bounds"] = check_interval("response_bounds", response_bounds)
 
     def _model(self, points: Points, whole: Points) -> ResponseModel:
         """Return K_X with s_x free, or held if the response is binary, and J."""
+        profile = PROFILES[self._options["response_kernel"]]
         return ResponseModel(
-            response=KernelResponse(),
+            response=KernelResponse(profile),
             start=median_heuristic(points),
             fixed=fixed_response_bandwidth(points),
             bounds=self._options["response_bounds"],
-            term=JacobianTerm.of(points, self._options["tie_weight"]),
+            term=self._jacobian(points, profile),
             constant=lambda: log_distance_sum(points),
         )
+
+    def _jacobian(self, points: Points, profile: Profile) -> Term:
+        tie_weight = self._options["tie_weight"]
+        if profile is GAUSSIAN:
+            return JacobianTerm.of(points, tie_weight)
+        return PairwiseJacobian.of(points, profile, tie_weight)
 
 
 def fixed_response_bandwidth(response: Points) -> float | None:
