@@ -68,6 +68,7 @@ class Task:
         on_fewer: gives the task on fewer rows, or None where those are no cheaper or pose another problem.
         cold: gives so many places to begin from if nothing is known.
         beside: gives those to begin from as well if there is a precursor.
+        explores: whether starts are followed roughly at first, and then only the best of them to the end.
     """
 
     layout: Layout
@@ -78,6 +79,7 @@ class Task:
     on_fewer: Callable[[int], "Task | None"]
     cold: Callable[[int], list[Parameters]]
     beside: Callable[[int], list[Parameters]]
+    explores: bool = False
 
     @cached_property
     def objective(self) -> Objective:
@@ -134,9 +136,11 @@ def climb(task: Task, starts: int, tolerance: float, precursor: Precursor | None
     if task.n > (EXPLORE_ABOVE if is_staged else SAMPLE_ABOVE):
         few = task.on_fewer(EXPLORE_ROWS if is_staged else SAMPLE_ROWS)
     if few is None:
-        runs = [ascend(task.objective, _at(task, place)) for place in _places(task, starts, precursor)]
-        best = max(runs, key=_value)
-        return Climb(replace(best, evaluations=sum(run.evaluations for run in runs)), True, _disagree(runs))
+        thetas = [_at(task, place) for place in _places(task, starts, precursor)]
+        runs = [ascend(task.objective, theta, roughly=task.explores) for theta in thetas]
+        tops = [ascend(top.objective, top.theta) for top in _distinct(runs)] if task.explores else runs
+        spent = sum(run.evaluations for run in (runs + tops if task.explores else runs))
+        return Climb(replace(max(tops, key=_value), evaluations=spent), True, _disagree(runs))
     places, disagree = _explored(few, starts, precursor)
     enough = _enough(task, tolerance)
     for level in task.levels_between():

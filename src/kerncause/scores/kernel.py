@@ -471,6 +471,7 @@ class KernelScore(TableScore):
             on_fewer,
             cold=lambda count: family.cold(sides, count, value),
             beside=lambda count: family.beside(sides, count, value),
+            explores=signed,
         )
         return Subject(task, family, names, sides)
 
