@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 
 from kerncause import Dataset, LearnedKernelScore, OptionError, discover
+from kerncause.data import Points
 from kerncause.explain.model import FittedModel
 from kerncause.kernels import DIRECTION
 from kerncause.regression import ENGINES, Parameters, Problem
 from kerncause.scores import Ledger, make_score
 from kerncause.scores.cache import _fit_of, _written
-from kerncause.scores.evidence import Evidence
+from kerncause.scores.evidence import Evidence, overdispersion
 from kerncause.scores.family import promising_directions
 
 
@@ -177,7 +178,7 @@ def test_evidence_takes_off_what_it_says():
     for kernel in ("gaussian", "direction"):
         plain = make_score("learned", data, kernel=kernel).fit("x", ["p0", "p1"])
         judged = make_score("learned", data, kernel=kernel, evidence="bic").fit("x", ["p0", "p1"])
-        cost = math.log(len(frame)) + math.log(3)
+        cost = max(overdispersion(data.points("x")), 1.0) * (math.log(len(frame)) + math.log(3))
         assert judged.complexity == pytest.approx(cost)
         assert judged.value == pytest.approx(plain.value - cost)
     assert make_score("learned", data, evidence="bic").fit("x").complexity == 0.0
@@ -185,9 +186,11 @@ def test_evidence_takes_off_what_it_says():
 
 def test_an_expected_degree_is_a_probability_of_edges():
     evidence = Evidence("bic", expected_degree=2.0)
+    response = Points.of(np.linspace(-1.7, 1.7, 50)[:, None])
     # 10 possible parents: each is one with probability 2 / 10 / 2
-    assert evidence.cost(1, 1, 1, 10) == pytest.approx(math.log(0.9 / 0.1))
-    assert Evidence("bic", 50.0).cost(1, 1, 1, 10) == 0.0
+    assert evidence.cost(response, 1, 1, 10) == pytest.approx(0.5 * math.log(50) + math.log(0.9 / 0.1))
+    assert Evidence("bic", 50.0).cost(response, 1, 1, 10) == pytest.approx(0.5 * math.log(50))
+    assert evidence.cost(response, 0, 0, 10) == 0.0
 
 
 @pytest.mark.parametrize("degree", [0, -1, math.inf, True, "two"])
@@ -208,3 +211,24 @@ def test_a_search_with_both_kernels_finds_a_sum_that_swings():
         single_index(n=200, noise=0.1), score_options={"kernel": "auto", "evidence": "bic"}, search="exact", workers=1
     )
     assert set(result.dag.parents("x")) == {"p0", "p1", "p2"}
+
+
+def test_rare_values_are_overdispersed_by_their_kurtosis():
+    for rare in (2, 10, 50):
+        flags = np.arange(200) < rare
+        z = (flags - flags.mean()) / flags.std()
+        points = Points.of(z[:, None])
+        assert overdispersion(points) == pytest.approx((np.mean(z**4) - 1) / 2)
+
+
+def test_overdispersion_is_that_of_the_written_out_features():
+    x = np.random.default_rng(0).standard_t(3, size=80)
+    x = (x - x.mean()) / x.std()
+    distances = np.abs(x[:, None] - x[None])
+    s = 2 * np.median(distances[np.triu_indices(80, 1)]) / math.sqrt(2)
+    K = np.exp(-(distances**2) / (2 * s**2))
+    e = ((K - K.mean(axis=0)) ** 2).mean(axis=1)
+    assert overdispersion(Points.of(x[:, None])) == pytest.approx(e.var() / (2 * e.mean() ** 2))
+    repeated = Points.of(np.repeat(x, 3)[:, None])
+    assert overdispersion(repeated) == pytest.approx(overdispersion(Points.of(x[:, None])), rel=0.05)
+    assert 0 < overdispersion(Points.of(np.random.default_rng(1).normal(size=(3000, 1)))) < 1

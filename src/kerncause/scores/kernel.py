@@ -192,7 +192,7 @@ class KernelScore(TableScore):
             begin = self._begin(target, frozenset(names))
         with one_blas_thread():
             fits = [self._climbed(family, target, names, data, begin) for family in self._families(names, data)]
-        judged = [self._judged(fit, names, data) for fit in fits]
+        judged = [self._judged(fit, names, data, data.points(target)) for fit in fits]
         best, *others = sorted(judged, key=lambda fit: -fit.value)
         fit = replace(best, rival=others[0]) if others else best
         return self.settled(target, parents, fit) if settle else fit
@@ -246,7 +246,7 @@ class KernelScore(TableScore):
             if len(theta) != len(begin.curvature):  # fewer values of the response, and nothing to learn of it
                 return self.fit(target, parents)
             end = refine(subject.task.near(theta), theta, np.array(begin.curvature), ENOUGH_FROM_OTHER_ROWS)
-        return self._judged(self._fit_at(end, subject, starts_disagree=False), names, data)
+        return self._judged(self._fit_at(end, subject, starts_disagree=False), names, data, subject.sides.response)
 
     def _fit_at(self, end: Ascent, subject: "Subject", starts_disagree: bool) -> LocalFit:
         task, family, sides = subject.task, subject.family, subject.sides
@@ -296,16 +296,16 @@ class KernelScore(TableScore):
             subject = self._subject(target, names, data, fit.kernel)
             final = self._finished(subject, fit)
             if final.is_settled:
-                return self._judged(final, names, data)
+                return self._judged(final, names, data, subject.sides.response)
             value, bound = subject.task.certified_at(final.engine, self._checked(final, subject))
         settled = replace(final, value=value, error_bound=bound, certified=bound <= tolerance, is_settled=True)
-        return self._judged(settled, names, data)
+        return self._judged(settled, names, data, subject.sides.response)
 
-    def _judged(self, fit: LocalFit, names: tuple[str, ...], data: Dataset) -> LocalFit:
+    def _judged(self, fit: LocalFit, names: tuple[str, ...], data: Dataset, response: Points) -> LocalFit:
         """Return a fit whose value is S/q with what evidence takes off."""
         parameters = len(names) if fit.weights is None else data.degrees_of_freedom(names)
         evidence = Evidence(self._options["evidence"], self._options["expected_degree"])
-        cost = evidence.cost(parameters, data.n_rows, len(names), len(self.data.names) - 1)
+        cost = evidence.cost(response, parameters, len(names), len(self.data.names) - 1)
         return replace(fit, value=fit.value - cost, complexity=cost) if cost else fit
 
     def _finished(self, subject: "Subject", fit: LocalFit) -> LocalFit:
