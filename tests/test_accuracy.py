@@ -47,6 +47,15 @@ MEANING = {
     "bic": "64d590691281",
     "bic-boss": "f40606b98396",
 }
+# Options that scores got later, with the values that leave everything as it was.
+ADDED = {
+    "kernel": "gaussian",
+    "response_kernel": "gaussian",
+    "evidence": "none",
+    "expected_degree": None,
+    "scaling": "standard",
+    "categories": "codes",
+}
 
 
 def command(*words):
@@ -60,6 +69,7 @@ def meaning(variant):
     if isinstance(plan.score, str):
         parameters = inspect.signature(find_score(plan.score)).parameters.values()
         defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+        defaults = {name: value for name, value in defaults.items() if (name, value) not in ADDED.items()}
     asked = [plan.score, plan.test, plan.search, defaults | dict(plan.options), plan.search_options]
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
