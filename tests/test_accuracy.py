@@ -47,7 +47,7 @@ MEANING = {
     "bic": "64d590691281",
     "bic-boss": "f40606b98396",
 }
-# Options that scores got later, with the values that leave everything as it was.
+# Options that scores and searches got later, with the values that leave everything as it was.
 ADDED = {
     "kernel": "gaussian",
     "response_kernel": "gaussian",
@@ -55,6 +55,7 @@ ADDED = {
     "expected_degree": None,
     "scaling": "standard",
     "categories": "codes",
+    "lookahead": 1,
 }
 
 
@@ -70,7 +71,8 @@ def meaning(variant):
         parameters = inspect.signature(find_score(plan.score)).parameters.values()
         defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
         defaults = {name: value for name, value in defaults.items() if (name, value) not in ADDED.items()}
-    asked = [plan.score, plan.test, plan.search, defaults | dict(plan.options), plan.search_options]
+    of_search = {name: value for name, value in plan.search_options.items() if (name, value) not in ADDED.items()}
+    asked = [plan.score, plan.test, plan.search, defaults | dict(plan.options), of_search]
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 

@@ -169,3 +169,40 @@ def test_odd_restarts_are_refused(restarts):
 def test_a_negative_limit_is_refused():
     with pytest.raises(OptionError, match="max_parents"):
         boss(RandomScore(3, 0), max_parents=-1)
+
+
+class Together:
+    """One variable that two others explain only together."""
+
+    variables = ("a", "b", "c", "y")
+
+    def local_score(self, target, parents):
+        return (10.0 if target == "y" and {"a", "b"} <= set(parents) else 0.0) - len(parents)
+
+
+def test_looking_ahead_finds_causes_that_show_only_together():
+    assert not boss(Together()).dag.edges
+    for lookahead in (2, 3):
+        outcome = boss(Together(), lookahead=lookahead, restarts=0)
+        assert set(outcome.dag.edges) == {("a", "y"), ("b", "y")}
+    assert not boss(Together(), lookahead=2, max_parents=1).dag.edges
+
+
+def test_looking_ahead_changes_nothing_for_a_perfect_score():
+    rng = np.random.default_rng(62)
+    for _ in range(20):
+        dag = random_dag(rng, int(rng.integers(1, 7)), rng.uniform(0.1, 0.8))
+        assert boss(separation_oracle(rng, dag), restarts=0, lookahead=2).graph == dag.to_cpdag()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 6), st.integers(0, 99), st.integers(1, 3))
+def test_looking_ahead_ends_within_the_limit_on_any_score(size, seed, max_parents):
+    dag = boss(RandomScore(size, seed), restarts=0, lookahead=3, max_parents=max_parents).dag
+    assert all(len(dag.parents(node)) <= max_parents for node in dag.nodes)
+
+
+@pytest.mark.parametrize("lookahead", [0, 4, 1.5, "2", None, True])
+def test_odd_lookaheads_are_refused(lookahead):
+    with pytest.raises(OptionError, match=r"lookahead \(--lookahead\) cannot be"):
+        boss(RandomScore(3, 0), lookahead=lookahead)

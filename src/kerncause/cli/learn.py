@@ -93,6 +93,10 @@ def discover(
     restarts: Annotated[
         int | None, typer.Option(metavar="K", help="BOSS: random orders to begin from, after the first. Default: 2.")
     ] = None,
+    lookahead: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="BOSS: parents added at once where fewer do not gain. Default: 1."),
+    ] = None,
     candidates: Annotated[
         str | None,
         typer.Option(
@@ -184,6 +188,7 @@ def discover(
             max_parents=max_parents,
             turning=turning or None,
             restarts=restarts,
+            lookahead=lookahead,
             candidates=candidates if candidates is None else number_or_word(candidates),
             prune=prune,
             alpha=alpha,

@@ -17,6 +17,7 @@ OPTIONS = {
     "max_parents": "--max-parents",
     "turning": "--turning",
     "restarts": "--restarts",
+    "lookahead": "--lookahead",
     "prune": "--prune",
     "alpha": "--alpha",
     "max_given": "--max-given",

@@ -2,6 +2,8 @@
 
 An order of the variables stands for a DAG: each variable gets of those before it the parents that grow and shrink
 choose: add the best while it gains, then remove the worst while that gains. The score of an order is that of its DAG.
+With `lookahead=2` growing tries pairs where no single one gains: causes that show only together, as in cos(a + b), are
+found then, for about as many scores again.
 
 1. Climb: take the variables in turn, and put each where the order scores highest; repeat until none moves.
 2. The score may tell the DAGs of one equivalence class apart. If another DAG of the class scores higher, climb again
@@ -23,7 +25,7 @@ From the canonical order, then from `restarts` random ones; the best DAG of all 
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import cycle
+from itertools import combinations, cycle
 from numbers import Integral
 
 import numpy as np
@@ -48,6 +50,7 @@ def boss(
     *,
     max_parents: int | None = None,
     restarts: int = 2,
+    lookahead: int = 1,
     knowledge: Knowledge | None = None,
     shortlist: Shortlist | None = None,
     seed: int = 0,
@@ -59,6 +62,7 @@ def boss(
         score: any local score, or a ledger that computes its batches elsewhere.
         max_parents: no variable gets more parents; a DAG of the class may have as many.
         restarts: how many random orders to begin from, after the canonical one.
+        lookahead: how many parents may be added at once where fewer do not gain, 1 to 3.
         knowledge: what the result must obey.
         shortlist: says which pairs to look at; None: all.
         seed: of the random orders.
@@ -66,10 +70,12 @@ def boss(
     """
     if isinstance(restarts, bool) or not isinstance(restarts, Integral) or restarts < 0:
         raise OptionError(f"restarts (--restarts) cannot be {restarts}: give a whole number of 0 or more")
+    if isinstance(lookahead, bool) or lookahead not in (1, 2, 3):
+        raise OptionError(f"lookahead (--lookahead) cannot be {lookahead}: give 1, 2 or 3")
     ledger = Ledger.of(score)
     limits = Knowledge.of(knowledge).limits(ledger.variables)
     pairs = Pairs(shortlist, limits)
-    run = _Run(ledger, parent_limit(max_parents, limits), limits, pairs, watch or (lambda _: None))
+    run = _Run(ledger, parent_limit(max_parents, limits), lookahead, limits, pairs, watch or (lambda _: None))
     rng = np.random.default_rng(seed)
     size = len(ledger.variables)
     begin = [tuple(range(size)), *(tuple(rng.permutation(size).tolist()) for _ in range(restarts))]
@@ -96,9 +102,12 @@ def best_of(tried: Sequence[tuple[float, Adjacency]]) -> Adjacency:
 class _Run:
     """One search under way: the parents chosen so far, and the steps."""
 
-    def __init__(self, ledger: Ledger, max_parents: int, limits: Limits, pairs: Pairs, watch: Watcher) -> None:
+    def __init__(
+        self, ledger: Ledger, max_parents: int, lookahead: int, limits: Limits, pairs: Pairs, watch: Watcher
+    ) -> None:
         self.trace: list[Step] = []
-        self._ledger, self._limits, self._pairs, self._max_parents = ledger, limits, pairs, max_parents
+        self._ledger, self._limits, self._pairs = ledger, limits, pairs
+        self._max_parents, self._lookahead = max_parents, lookahead
         self._watch = watch
         self._parents: dict[tuple[int, int], int] = {}
         self._best: dict[Adjacency, Adjacency | None] = {}
@@ -198,12 +207,11 @@ class _Run:
     def _grown_and_shrunk(self, node: int, before: int) -> Asking[int]:
         parents = self._limits.required[node]
         least = max(TIE, self._ledger.resolution)
-        while parents.bit_count() < self._max_parents:
-            more = [parents | 1 << k for k in bits(before & ~parents)]
-            chosen = yield from self._best_of(node, parents, more, least)
-            if chosen is None:
-                break
-            parents = chosen[0]
+        at_once = 1
+        while at_once <= min(self._lookahead, self._max_parents - parents.bit_count()):
+            sets = combinations((1 << k for k in bits(before & ~parents)), at_once)
+            chosen = yield from self._best_of(node, parents, [parents | sum(new) for new in sets], least)
+            parents, at_once = (parents, at_once + 1) if chosen is None else (chosen[0], 1)
         while free := parents & ~self._limits.required[node]:
             fewer = [parents & ~(1 << k) for k in bits(free)]
             chosen = yield from self._best_of(node, parents, fewer, TIE)

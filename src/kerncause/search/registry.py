@@ -36,7 +36,13 @@ SEARCHES: Mapping[str, Search] = {
     "ges": Search(
         ges, "score", {"max_parents": None, "turning": False, "careful": True, "candidates": None}, screens=True
     ),
-    "boss": Search(boss, "score", {"max_parents": None, "restarts": 2, "candidates": None}, draws=True, screens=True),
+    "boss": Search(
+        boss,
+        "score",
+        {"max_parents": None, "restarts": 2, "lookahead": 1, "candidates": None},
+        draws=True,
+        screens=True,
+    ),
     "exact": Search(exact, "score", {"max_parents": None, "prune": None}),
     "pc": Search(pc, "test", {"alpha": 0.05, "max_given": None}),
 }
