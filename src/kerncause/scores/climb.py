@@ -67,7 +67,7 @@ class Task:
             and how far off it may be.
         on_fewer: gives the task on fewer rows, or None where those are no cheaper or pose another problem.
         cold: gives so many places to begin from if nothing is known.
-        beside: gives those to begin from as well if there is a precursor.
+        beside: gives those to begin from as well if there is a precursor, here with its parameters.
         explores: whether starts are followed roughly at first, and then only the best of them to the end.
     """
 
@@ -78,7 +78,7 @@ class Task:
     certified_at: Callable[[str, Parameters], tuple[float, float]]
     on_fewer: Callable[[int], "Task | None"]
     cold: Callable[[int], list[Parameters]]
-    beside: Callable[[int], list[Parameters]]
+    beside: Callable[[int, Parameters], list[Parameters]]
     explores: bool = False
 
     @cached_property
@@ -171,7 +171,7 @@ def _explored(few: Task, starts: int, precursor: Precursor | None) -> tuple[list
 
     The curvature is that of the top reached on the few rows: away from a top it is of another kind.
     """
-    places_there = few.cold(starts) if precursor is None else [precursor.off, *few.beside(starts)]
+    places_there = few.cold(starts) if precursor is None else [precursor.off, *few.beside(starts, precursor.off)]
     beside, *others = (_at(few, place) for place in places_there)
     runs = [ascend(few.objective, theta, roughly=True) for theta in (beside, *others)]
     if precursor is None:
@@ -189,7 +189,8 @@ def _places(task: Task, starts: int, precursor: Precursor | None) -> list[Parame
     """Return where to begin on all rows."""
     if precursor is None:
         return task.cold(starts)
-    return [precursor.off, *(task.beside(starts) if precursor.short is None else [precursor.short])]
+    off, short = precursor.off, precursor.short
+    return [off, *(task.beside(starts, off) if short is None else [short])]
 
 
 def _at(task: Task, place: Parameters) -> Floats:

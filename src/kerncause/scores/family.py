@@ -92,7 +92,7 @@ class Family(ABC):
         """Return where to begin if nothing is known; `value` gives the likelihood at a place."""
 
     @abstractmethod
-    def beside(self, sides: Sides, count: int, value: Value) -> list[Parameters]:
+    def beside(self, sides: Sides, count: int, value: Value, precursor: Parameters) -> list[Parameters]:
         """Return where to begin as well if there is a precursor."""
 
     @abstractmethod
@@ -139,7 +139,7 @@ class Bandwidths(Family):
         at = self.heuristic(sides)
         return [Parameters(s * at.response_bandwidth, s * at.parents, at.noise) for s in START_SCALES[:count]]
 
-    def beside(self, sides: Sides, count: int, value: Value) -> list[Parameters]:
+    def beside(self, sides: Sides, count: int, value: Value, precursor: Parameters) -> list[Parameters]:
         """Return the fractions."""
         return self.cold(sides, count, value)[1:]
 
@@ -189,15 +189,16 @@ class Weights(Family):
 
     def cold(self, sides: Sides, count: int, value: Value) -> list[Parameters]:
         """Return the most promising directions, each at its best scale."""
+        return self.beside(sides, count, value, self.heuristic(sides))
+
+    def beside(self, sides: Sides, count: int, value: Value, precursor: Parameters) -> list[Parameters]:
+        """Return the same, with the response and the noise as they were without the new parent."""
+        r, noise = precursor.response_bandwidth, precursor.noise
         found = []
         for direction in promising_directions(sides.response, sides.parents)[:count]:
-            places = [Parameters(sides.start, scale * direction, START_NOISE) for scale in DIRECTION_SCALES]
+            places = [Parameters(r, scale * direction, noise) for scale in DIRECTION_SCALES]
             found.append(max(places, key=value))
         return found
-
-    def beside(self, sides: Sides, count: int, value: Value) -> list[Parameters]:
-        """Return the same."""
-        return self.cold(sides, count, value)
 
     def off(self, begin: LocalFit, names: Sequence[str], sides: Sides, longest: float) -> Floats | None:
         """Return the weights of the others, and 0; a single parent with a bandwidth has its inverse as a weight."""

@@ -470,7 +470,7 @@ class KernelScore(TableScore):
             certified_at,
             on_fewer,
             cold=lambda count: family.cold(sides, count, value),
-            beside=lambda count: family.beside(sides, count, value),
+            beside=lambda count, precursor: family.beside(sides, count, value, precursor),
             explores=signed,
         )
         return Subject(task, family, names, sides)
