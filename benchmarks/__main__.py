@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import cluster, continuous, directions, discrete, independence, many, searches
+from benchmarks import cluster, continuous, directions, discrete, evidence, independence, many, searches
 from benchmarks.harness import run
 
 if __name__ == "__main__":
@@ -14,6 +14,7 @@ if __name__ == "__main__":
             *continuous.BENCHMARKS,
             *directions.BENCHMARKS,
             *searches.BENCHMARKS,
+            *evidence.BENCHMARKS,
             *many.BENCHMARKS,
             *cluster.BENCHMARKS,
         ],
