@@ -186,11 +186,11 @@ def test_evidence_takes_off_what_it_says():
 
 def test_an_expected_degree_is_a_probability_of_edges():
     evidence = Evidence("bic", expected_degree=2.0)
-    response = Points.of(np.linspace(-1.7, 1.7, 50)[:, None])
     # 10 possible parents: each is one with probability 2 / 10 / 2
-    assert evidence.cost(response, 1, 1, 10) == pytest.approx(0.5 * math.log(50) + math.log(0.9 / 0.1))
-    assert Evidence("bic", 50.0).cost(response, 1, 1, 10) == pytest.approx(0.5 * math.log(50))
-    assert evidence.cost(response, 0, 0, 10) == 0.0
+    assert evidence.cost(50, 1, 1, 10) == pytest.approx(0.5 * math.log(50) + math.log(0.9 / 0.1))
+    assert Evidence("bic", 50.0).cost(50, 1, 1, 10) == pytest.approx(0.5 * math.log(50))
+    assert evidence.cost(50, 0, 0, 10) == 0.0
+    assert evidence.cost(50, 1, 1, 10, 3.0) == pytest.approx(3 * evidence.cost(50, 1, 1, 10))
 
 
 @pytest.mark.parametrize("degree", [0, -1, math.inf, True, "two"])

@@ -19,7 +19,7 @@ from kerncause.data.encode import Encoded, encode
 from kerncause.data.options import Missing, Origin, TableOptions
 from kerncause.data.points import Floats, Ints, Points
 from kerncause.data.variable import Kind, Variable
-from kerncause.data.views import check_view, distance_apart, indicators, rescaled
+from kerncause.data.views import AS_READ, check_view, distance_apart, indicators, rescaled
 from kerncause.errors import DataError, OptionError
 from kerncause.text import counted, listed, quoted
 
@@ -48,7 +48,9 @@ class Dataset:
         notices: sentences about the table that a person should read (rows dropped, more columns than rows).
         weights: (N,) how often each row occurs, if equal rows are kept once (`compact`); None: once each.
         origin: the file it was read from, if it was.
-        view: how scores see its numbers: the name of a scaling and of a rule for categories (`kerncause.data.views`).
+        view: how scores see its numbers: the name of a scaling, of a rule for categories, and of the scaling of
+            variables that are to be explained (`kerncause.data.views`).
+        responses: (n, d) the values of variables that are to be explained, if they are on a scale of their own.
     """
 
     variables: tuple[Variable, ...]
@@ -60,9 +62,11 @@ class Dataset:
     notices: tuple[str, ...] = ()
     weights: Ints | None = field(default=None, repr=False)
     origin: Origin | None = field(default=None, repr=False)
-    view: tuple[str, str] = ("standard", "codes")
+    view: tuple[str, str, str] = AS_READ
+    responses: Floats | None = field(default=None, repr=False)
     _positions: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     _points: dict[str, Points] = field(default_factory=dict, repr=False)
+    _responses: dict[str, Points] = field(default_factory=dict, repr=False)
     _thinned: dict[int, "Dataset"] = field(default_factory=dict, repr=False)
     # Of variables seen as indicators: their levels, and how far apart those are.
     _apart: Mapping[str, tuple[Floats, float]] = field(default_factory=dict, repr=False)
@@ -181,25 +185,51 @@ class Dataset:
         """Return the number of weights that some variables can have: indicators have one less than columns."""
         return sum(self.points(name).values.shape[1] - (name in self._apart) for name in names)
 
-    def seen(self, scaling: str = "standard", categories: str = "codes") -> "Dataset":
+    def response(self, name: str) -> Points:
+        """Return the values of one variable as what is to be explained, (n, l)."""
+        if self.responses is None or name in self._apart:
+            return self.points(name)
+        if name not in self._responses:
+            values = np.ascontiguousarray(self.responses[:, list(self.columns_of(name))])
+            self._responses[name] = Points.of(_frozen(values), self.weights)
+        return self._responses[name]
+
+    def seen(
+        self, scaling: str = "standard", categories: str = "codes", response_scaling: str | None = None
+    ) -> "Dataset":
         """Return the same table with other numbers for scores to look at (`kerncause.data.views`)."""
-        check_view(scaling, categories)
-        if (scaling, categories) == self.view:
+        view = check_view(scaling, categories, response_scaling)
+        if view == self.view:
             return self
-        if self.view != ("standard", "codes"):
+        if self.view != AS_READ:
             raise OptionError("the table is seen in another way already: begin with the table as it was read")
-        whole, values, apart = self.repeated(), np.array(self.values), {}
+        whole, apart = self.repeated(), {}
         for variable in self.variables:
-            columns = self._positions[variable.name]
+            column = self._positions[variable.name][0]
             if variable.kind is Kind.CATEGORICAL and categories == "delta":
-                present = whole.codes[~np.isnan(whole.codes[:, columns[0]]), columns[0]]
+                present = whole.codes[~np.isnan(whole.codes[:, column]), column]
                 levels, counts = np.unique(present, return_counts=True)
                 if len(levels) > 2:
                     apart[variable.name] = (levels, distance_apart(counts / counts.sum()))
-            elif variable.kind in (Kind.CONTINUOUS, Kind.VECTOR):
-                for j in columns if scaling != "standard" else ():
+        return replace(
+            self,
+            values=self._on_scale(whole, scaling),
+            responses=None if view[2] == scaling else self._on_scale(whole, view[2]),
+            view=view,
+            _points={},
+            _responses={},
+            _thinned={},
+            _apart=apart,
+        )
+
+    def _on_scale(self, whole: "Dataset", scaling: str) -> Floats:
+        """Return the values with all numbers on a scale that follows from the whole table."""
+        values = np.array(self.values)
+        for variable in self.variables if scaling != "standard" else ():
+            if variable.kind in (Kind.CONTINUOUS, Kind.VECTOR):
+                for j in self._positions[variable.name]:
                     values[:, j] = _on_rows(self, rescaled(whole.values[:, j], scaling))
-        return replace(self, values=_frozen(values), view=(scaling, categories), _points={}, _thinned={}, _apart=apart)
+        return _frozen(values)
 
     def complete_for(self, names: Iterable[str]) -> "Dataset":
         """Return the rows on which all of `names` have a value, on the same scale."""
@@ -256,7 +286,9 @@ class Dataset:
             values=_frozen(self.values[rows]),
             row_order=_frozen(self.row_order[rows]),
             weights=None if self.weights is None else _frozen(self.weights[rows]),
+            responses=None if self.responses is None else _frozen(self.responses[rows]),
             _points={},
+            _responses={},
             _thinned={},
         )
 

@@ -58,12 +58,18 @@ SCALINGS: Mapping[str, Callable[[Floats], Floats]] = {
 CATEGORIES = ("codes", "delta")
 
 
-def check_view(scaling: str, categories: str) -> None:
-    """Refuse what there is not."""
-    if scaling not in SCALINGS:
-        raise OptionError(f"scaling cannot be {quoted(scaling)}: the choices are {', '.join(SCALINGS)}")
+AS_READ = ("standard", "codes", "standard")
+
+
+def check_view(scaling: str, categories: str, response_scaling: str | None = None) -> tuple[str, str, str]:
+    """Return all three, responses on the scale of the rest if nothing else is said; refuse what there is not."""
+    responses = scaling if response_scaling is None else response_scaling
+    for name, value in {"scaling": scaling, "response_scaling": responses}.items():
+        if value not in SCALINGS:
+            raise OptionError(f"{name} cannot be {quoted(value)}: the choices are {', '.join(SCALINGS)}")
     if categories not in CATEGORIES:
         raise OptionError(f"categories cannot be {quoted(categories)}: the choices are {', '.join(CATEGORIES)}")
+    return scaling, categories, responses
 
 
 def rescaled(column: Floats, scaling: str) -> Floats:

@@ -1,5 +1,6 @@
 """Kernels as functions of distance, with derivatives in log-parameters and their Jacobian terms."""
 
+from kerncause.kernels.entropy import entropy, least_noise
 from kerncause.kernels.gaussian import (
     JacobianTerm,
     gaussian,
@@ -23,7 +24,9 @@ __all__ = [
     "PairwiseJacobian",
     "Profile",
     "Shape",
+    "entropy",
     "gaussian",
+    "least_noise",
     "log_bandwidth_gradient",
     "log_distance_sum",
     "median_heuristic",

@@ -3,6 +3,7 @@
 from kerncause.regression.base import MOST_MEMORY, Engine, Evaluation, ExactEngine, Parameters, Problem
 from kerncause.regression.choose import ENGINES, certified_value, check_engine, choose_engine, make_engine
 from kerncause.regression.factors import side_by_side
+from kerncause.regression.left_out import Nearness, nearness
 from kerncause.regression.memory import Sizes, least_bytes, most_bytes
 from kerncause.regression.response import CentredKernelResponse, DataResponse, KernelResponse, Response
 
@@ -15,6 +16,7 @@ __all__ = [
     "Evaluation",
     "ExactEngine",
     "KernelResponse",
+    "Nearness",
     "Parameters",
     "Problem",
     "Response",
@@ -25,5 +27,6 @@ __all__ = [
     "least_bytes",
     "make_engine",
     "most_bytes",
+    "nearness",
     "side_by_side",
 ]

@@ -50,7 +50,7 @@ class CompressedEngine(ExactEngine):
 
     def __init__(self, problem: Problem) -> None:
         self._response_codes = problem.response.codes
-        self._parent_codes, representatives = _distinct_rows(problem.parents, problem.rows)
+        self._parent_codes, representatives = distinct_parents(problem)
         n, u, v = problem.n, len(representatives), len(problem.response.distinct)
         cells = occurrences(self._parent_codes * v + self._response_codes, problem.response.weights, u * v)
         table = cells.reshape(u, v).astype(np.float64)
@@ -123,6 +123,11 @@ class CompressedEngine(ExactEngine):
 def compressed_bytes(u: int, v: int, parents: int) -> float:
     """Return the bytes held at the peak of one evaluation."""
     return 8.0 * (u * u * (parents + 5.0) + 6.0 * v * v + 4.0 * u * v)
+
+
+def distinct_parents(problem: Problem) -> tuple[Ints, Ints]:
+    """Return for each row the number of its combination of parents, (n,), and one row of each, (u,)."""
+    return _distinct_rows(problem.parents, problem.rows)
 
 
 def distinct_rows_at_most(problem: Problem) -> int:

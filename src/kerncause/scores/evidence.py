@@ -70,19 +70,19 @@ class Evidence:
         if self.kind == "none":
             raise OptionError("expected_degree (--expected-degree) needs evidence: set evidence=bic as well")
 
-    def cost(self, response: Points, parameters: int, parents: int, possible: int) -> float:
+    def cost(self, n: int, parameters: int, parents: int, possible: int, dispersion: float = 1.0) -> float:
         """Return the nats to take off.
 
         Args:
-            response: the variable, on n rows.
+            n: rows.
             parameters: d, of the parents' kernel.
             parents: k.
             possible: m, how many variables could be parents.
+            dispersion: c.
         """
         if self.kind == "none" or not parents:
             return 0.0
-        nats = 0.5 * parameters * math.log(response.n) - self._log_prior(parents, possible)
-        return max(overdispersion(response), 1.0) * nats
+        return dispersion * (0.5 * parameters * math.log(n) - self._log_prior(parents, possible))
 
     def _log_prior(self, parents: int, possible: int) -> float:
         if self.expected_degree is None:

@@ -32,13 +32,15 @@ from kerncause.regression import (
     least_bytes,
     make_engine,
     most_bytes,
+    nearness,
 )
 from kerncause.scores.base import LocalFit, Lookup
 from kerncause.scores.climb import Climb, Precursor, Task, climb, finish
-from kerncause.scores.evidence import Evidence
+from kerncause.scores.evidence import Evidence, overdispersion
 from kerncause.scores.family import AUTOMATIC, FAMILIES, START_SCALES, Family, Sides
 from kerncause.scores.optimise import Ascent, Interval, Layout, Objective, curvature, refine
 from kerncause.scores.parameters import R_NAMES, ScoreParameters, check_interval
+from kerncause.scores.probability import log_probability
 from kerncause.scores.response_model import ResponseModel
 from kerncause.scores.table import TableScore, nothing_to_explain
 from kerncause.text import quoted
@@ -100,6 +102,7 @@ class KernelScore(TableScore):
         expected_degree: float | None = None,
         scaling: str = "standard",
         categories: str = "codes",
+        response_scaling: str | None = None,
     ) -> None:
         if bandwidths not in get_args(Bandwidths):
             raise OptionError(f"bandwidths cannot be {quoted(bandwidths)}: choose per-parent or shared")
@@ -114,7 +117,7 @@ class KernelScore(TableScore):
         if kernel in ("auto", "direction") and bandwidths == "shared":
             raise OptionError(f"kernel {kernel} has no shared bandwidth: leave out one of the two")
         super().__init__(
-            data.seen(scaling, categories) if isinstance(data, Dataset) else data,
+            data.seen(scaling, categories, response_scaling) if isinstance(data, Dataset) else data,
             engine=check_engine(engine),
             bandwidths=bandwidths,
             starts=starts,
@@ -126,6 +129,7 @@ class KernelScore(TableScore):
             expected_degree=expected_degree,
             scaling=scaling,
             categories=categories,
+            response_scaling=response_scaling,
         )
         if memory is not None:
             if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
@@ -145,6 +149,7 @@ class KernelScore(TableScore):
         """Group equal values of every variable, and measure where its bandwidth starts."""
         for name in self.data.names:
             median_heuristic(self._table.points(name))
+            median_heuristic(self._table.response(name))
 
     def most_memory(self, parents: int) -> float:
         """Return the bytes that one of its scores takes at its worst."""
@@ -191,8 +196,7 @@ class KernelScore(TableScore):
         if begin is None and len(names) > 1 and self._is_staged:
             begin = self._begin(target, frozenset(names))
         with one_blas_thread():
-            fits = [self._climbed(family, target, names, data, begin) for family in self._families(names, data)]
-        judged = [self._judged(fit, names, data, data.points(target)) for fit in fits]
+            judged = [self._climbed(family, target, names, data, begin) for family in self._families(names, data)]
         best, *others = sorted(judged, key=lambda fit: -fit.value)
         fit = replace(best, rival=others[0]) if others else best
         return self.settled(target, parents, fit) if settle else fit
@@ -215,9 +219,9 @@ class KernelScore(TableScore):
         starts, tolerance = self._options["starts"], self._options["tolerance"]
         climbed = climb(subject.task, starts, tolerance, self._precursor(subject, begin), self._is_staged)
         fit = self._fit_at(climbed.best, subject, climbed.starts_disagree)
-        if climbed.is_final and isinstance(climbed.best.objective.engine, ExactEngine):
-            return fit
-        return self._provisional(fit, climbed, subject.task)
+        if not (climbed.is_final and isinstance(climbed.best.objective.engine, ExactEngine)):
+            fit = self._provisional(fit, climbed, subject.task)
+        return self._judged(fit, subject)
 
     def curved(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
         """Return a fit with the curvature of the loss at its parameters, for `refitted`."""
@@ -246,7 +250,7 @@ class KernelScore(TableScore):
             if len(theta) != len(begin.curvature):  # fewer values of the response, and nothing to learn of it
                 return self.fit(target, parents)
             end = refine(subject.task.near(theta), theta, np.array(begin.curvature), ENOUGH_FROM_OTHER_ROWS)
-        return self._judged(self._fit_at(end, subject, starts_disagree=False), names, data, subject.sides.response)
+            return self._judged(self._fit_at(end, subject, starts_disagree=False), subject)
 
     def _fit_at(self, end: Ascent, subject: "Subject", starts_disagree: bool) -> LocalFit:
         task, family, sides = subject.task, subject.family, subject.sides
@@ -296,17 +300,27 @@ class KernelScore(TableScore):
             subject = self._subject(target, names, data, fit.kernel)
             final = self._finished(subject, fit)
             if final.is_settled:
-                return self._judged(final, names, data, subject.sides.response)
+                return self._judged(final, subject)
             value, bound = subject.task.certified_at(final.engine, self._checked(final, subject))
-        settled = replace(final, value=value, error_bound=bound, certified=bound <= tolerance, is_settled=True)
-        return self._judged(settled, names, data, subject.sides.response)
+            settled = replace(final, value=value, error_bound=bound, certified=bound <= tolerance, is_settled=True)
+            return self._judged(settled, subject)
 
-    def _judged(self, fit: LocalFit, names: tuple[str, ...], data: Dataset, response: Points) -> LocalFit:
-        """Return a fit whose value is S/q with what evidence takes off."""
-        parameters = len(names) if fit.weights is None else data.degrees_of_freedom(names)
+    def _judged(self, fit: LocalFit, subject: "Subject") -> LocalFit:
+        """Return a fit whose value is S/q, or the probability of a discrete response, less what evidence takes off."""
+        names, response = subject.names, subject.sides.response
+        parameters = len(names) if fit.weights is None else subject.data.degrees_of_freedom(names)
         evidence = Evidence(self._options["evidence"], self._options["expected_degree"])
-        cost = evidence.cost(response, parameters, len(names), len(self.data.names) - 1)
+        is_probable = self._is_probability(subject.target)
+        dispersion = 1.0 if is_probable else max(overdispersion(response), 1.0)
+        cost = evidence.cost(response.n, parameters, len(names), len(self.data.names) - 1, dispersion)
+        if is_probable:
+            value = log_probability(nearness(subject.problem, self._checked(fit, subject)))
+            return replace(fit, value=value - cost, complexity=cost)
         return replace(fit, value=fit.value - cost, complexity=cost) if cost else fit
+
+    def _is_probability(self, target: str) -> bool:
+        """Tell whether the probability of a variable is what is reported, not its density."""
+        return False
 
     def _finished(self, subject: "Subject", fit: LocalFit) -> LocalFit:
         """Return a provisional fit with its ascent at its end; it is settled if its engine is exact."""
@@ -361,7 +375,7 @@ class KernelScore(TableScore):
             task, at = subject.task, self._checked(given, subject)
             objective = task.objective_at(at)
             (value, _), (_, gradient, _) = task.certified_at(objective.engine.name, at), objective.at(at)
-        points = data.points(target)
+        points = data.response(target)
         if absolute:
             value += self._model(points, points).constant() / objective.outputs
         slope = {name: gradient.response_bandwidth if name == self.response_parameter else None for name in R_NAMES}
@@ -420,7 +434,7 @@ class KernelScore(TableScore):
         what everything else is compared with: it takes no such shortcut.
         """
         family = FAMILIES[kernel]
-        response, parents = data.points(target), tuple(data.points(name) for name in names)
+        response, parents = data.response(target), tuple(data.points(name) for name in names)
         model = self._model(response, whole or response)
         sides = Sides(response, parents, model.start)
         engine = engine or self._options["engine"]
@@ -434,7 +448,7 @@ class KernelScore(TableScore):
             shared=self._options["bandwidths"] == "shared",
             response_bounds=model.bounds,
             parent_bounds=limits,
-            noise_bounds=self._options["noise_bounds"],
+            noise_bounds=_not_below(model.least_noise, self._options["noise_bounds"]),
             signed=signed,
         )
         tolerance = self._options["tolerance"] if tolerance is None else tolerance
@@ -451,7 +465,7 @@ class KernelScore(TableScore):
             if rows >= data.n_rows or chosen in ("compressed", "dense") or data.weights is not None:
                 return None  # a few rows would not repeat as all rows do
             thinned = data.thinned(rows)
-            levels = len(thinned.points(target).distinct)
+            levels = len(thinned.response(target).distinct)
             is_same_problem = levels > 2 or levels == len(response.distinct)
             if not is_same_problem:
                 return None
@@ -473,7 +487,7 @@ class KernelScore(TableScore):
             beside=lambda count, precursor: family.beside(sides, count, value, precursor),
             explores=signed,
         )
-        return Subject(task, family, names, sides)
+        return Subject(task, family, names, sides, target, data, problem)
 
     def _theta(self, subject: "Subject", fit: LocalFit) -> Floats:
         """Return the parameters of a fit as a place to go on from."""
@@ -525,12 +539,23 @@ class Subject:
         family: the kernel of the parents.
         names: of the parents.
         sides: the response and the parents.
+        target: the name of the response.
+        data: the rows.
+        problem: for engines.
     """
 
     task: Task
     family: Family
     names: tuple[str, ...]
     sides: Sides
+    target: str
+    data: Dataset
+    problem: Problem
+
+
+def _not_below(least: float, bounds: Interval) -> Interval:
+    low, high = bounds
+    return min(max(low, least), high), high
 
 
 def _refuse_constant(data: Dataset, target: str) -> None:

@@ -26,7 +26,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kerncause.data import Dataset, Points
+from kerncause.data import Dataset, Kind, Points
 from kerncause.errors import OptionError
 from kerncause.kernels import (
     GAUSSIAN,
@@ -34,6 +34,7 @@ from kerncause.kernels import (
     JacobianTerm,
     PairwiseJacobian,
     Profile,
+    least_noise,
     log_distance_sum,
     median_heuristic,
 )
@@ -45,6 +46,8 @@ from kerncause.scores.parameters import check_interval
 from kerncause.scores.response_model import ResponseModel
 from kerncause.text import quoted
 
+NOISE_FLOORS = ("none", "entropy")
+DISCRETE = ("density", "probability")
 # Distances that differ by no more than this share are the same.
 EQUAL = 1e-9
 
@@ -65,6 +68,9 @@ class LearnedKernelScore(KernelScore):
         scaling: on what scale numbers are seen.
         categories: how those without order are seen.
         response_kernel: `gaussian`, `matern32`, `matern52` or `rational-quadratic`.
+        noise_floor: `none`, or `entropy`: no parents are worth more nats than the entropy of the response.
+        discrete: of which likelihood responses of few values are: the `density` of their features, or the `probability`
+            of the values (`kerncause.scores.probability`).
         tie_weight: whether J counts pairs of tied values by weight; the paper does not.
         response_bounds: where s_x may lie, on standardised columns.
         parent_bounds: where each s_k may lie.
@@ -92,7 +98,10 @@ class LearnedKernelScore(KernelScore):
         expected_degree: float | None = None,
         scaling: str = "standard",
         categories: str = "codes",
+        response_scaling: str | None = None,
         response_kernel: str = "gaussian",
+        noise_floor: str = "none",
+        discrete: str = "density",
     ) -> None:
         super().__init__(
             data,
@@ -108,27 +117,40 @@ class LearnedKernelScore(KernelScore):
             expected_degree=expected_degree,
             scaling=scaling,
             categories=categories,
+            response_scaling=response_scaling,
         )
         if not isinstance(tie_weight, bool):
             raise OptionError(f"tie_weight cannot be {quoted(tie_weight)}: choose true or false")
         if response_kernel not in PROFILES:
             choices = ", ".join(PROFILES)
             raise OptionError(f"there is no response_kernel {quoted(response_kernel)}: the choices are {choices}")
+        if noise_floor not in NOISE_FLOORS:
+            choices = " or ".join(NOISE_FLOORS)
+            raise OptionError(f"noise_floor cannot be {quoted(noise_floor)}: choose {choices}")
+        if discrete not in DISCRETE:
+            raise OptionError(f"discrete cannot be {quoted(discrete)}: choose {' or '.join(DISCRETE)}")
+        self._options["discrete"] = discrete
         self._options["tie_weight"] = tie_weight
+        self._options["noise_floor"] = noise_floor
         self._options["response_kernel"] = response_kernel
         self._options["response_bounds"] = check_interval("response_bounds", response_bounds)
 
     def _model(self, points: Points, whole: Points) -> ResponseModel:
         """Return K_X with s_x free, or held if the response is binary, and J."""
-        profile = PROFILES[self._options["response_kernel"]]
+        profile, fixed = PROFILES[self._options["response_kernel"]], fixed_response_bandwidth(points)
         return ResponseModel(
             response=KernelResponse(profile),
             start=median_heuristic(points),
-            fixed=fixed_response_bandwidth(points),
+            fixed=fixed,
             bounds=self._options["response_bounds"],
             term=self._jacobian(points, profile),
             constant=lambda: log_distance_sum(points),
+            least_noise=least_noise(whole, fixed) if self._options["noise_floor"] == "entropy" else 0.0,
         )
+
+    def _is_probability(self, target: str) -> bool:
+        is_discrete = self.data.variable(target).kind in (Kind.ORDINAL, Kind.CATEGORICAL)
+        return is_discrete and self._options["discrete"] == "probability"
 
     def _jacobian(self, points: Points, profile: Profile) -> Term:
         tie_weight = self._options["tie_weight"]

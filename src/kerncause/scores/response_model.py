@@ -18,6 +18,7 @@ class ResponseModel:
         bounds: where it may lie.
         term: t(r).
         constant: gives what an absolute likelihood has beside that.
+        least_noise: what the residuals have at least, whatever the parents.
     """
 
     response: Response
@@ -26,6 +27,7 @@ class ResponseModel:
     bounds: Interval
     term: Term
     constant: Callable[[], float] = lambda: 0.0
+    least_noise: float = 0.0
 
 
 class NoTerm:

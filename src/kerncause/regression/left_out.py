@@ -1,0 +1,91 @@
+"""What the regression predicts of each row from all others, for a response of few values.
+
+With K_t = K_PA + s_e^2 I and Y the features of the response, row i left out is predicted with
+
+    mean  mu_i = Y_i - (K_t^-1 Y)_i / a_i        precision  a_i = (K_t^-1)_ii        (Rasmussen and Williams 2006, 5.12)
+
+Rows with the same parents share what is needed. With u distinct parent rows (counts c), v values of the response, N the
+(u, v) table of counts, phi_k the features of value k, R = C^1/2 K_u C^1/2 and Q = (s_e^2 I + R)^-1 (as in
+`kerncause.regression.compressed`), a row with parents g and value k has
+
+    a_g             = ((c_g - 1) / s_e^2 + Q_gg) / c_g
+    (K_t^-1 Y)_gk   = (phi_k - mean of phi over the rows of g) / s_e^2 + (C^-1/2 Q C^-1/2 N phi)_g
+
+How near the prediction lies to value l, in units of its precision and in the mean over the rows' features, is
+
+    -a_g/2 |phi_l - mu_gk|^2  =  const + a_g (M_kl - M_ll / 2) - (M_kl - m_gl) / s_e^2 - h_gl,     M = phi W phi'
+
+with W the shares of the values, m the means of M over the rows of g, h = C^-1/2 Q C^-1/2 N M. Of up to `EXACT_ROWS`
+distinct rows Q is computed as it stands, O(u^3); of more from a projection on pivots that miss next to nothing of K_PA
+against the noise, O(u m^2).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kerncause.data import occurrences
+from kerncause.linalg import Cholesky, shifted
+from kerncause.regression.base import Parameters, Problem
+from kerncause.regression.compressed import distinct_parents
+from kerncause.regression.factors import LEAST_JITTER, Inputs, side_by_side
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+EXACT_ROWS = 700
+MOST_PIVOTS = 700
+# What pivots may miss of the trace of K_PA, in units of the variance of the noise.
+LACK = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Nearness:
+    """How near predictions lie to every value, for rows that are alike at once.
+
+    Attributes:
+        counts: (r,) how many rows of the table are alike.
+        values: (r,) which value they have.
+        near: (r, v) -a/2 |phi_l - mu|^2 up to a constant for each row.
+    """
+
+    counts: Floats
+    values: Ints
+    near: Floats
+
+
+def nearness(problem: Problem, parameters: Parameters) -> Nearness:
+    """Return how near the prediction of each row from all others lies to every value of the response."""
+    codes, representatives = distinct_parents(problem)
+    u, v = len(representatives), len(problem.response.distinct)
+    cells = occurrences(codes * v + problem.response.codes, problem.response.weights, u * v)
+    table = cells.reshape(u, v).astype(np.float64)
+    counts = table.sum(axis=1)
+    points, owner = side_by_side(problem.parents, representatives)
+    inputs = Inputs(points, owner, np.sqrt(counts), problem.shape)
+    outputs = problem.model.grouped(problem.response).factor(parameters.response_bandwidth)[0]
+    M = outputs @ outputs.T / problem.n
+    noise2 = parameters.noise**2
+    diagonal, h = _solved(inputs, parameters.parents, noise2, (table / inputs.root_weights[:, None]) @ M)
+    h /= inputs.root_weights[:, None]
+    precision = ((counts - 1.0) / noise2 + diagonal) / counts
+    mean = table @ M / counts[:, None]
+    g, k = np.nonzero(table)
+    near = precision[g, None] * (M[k] - 0.5 * np.diagonal(M)) - (M[k] - mean[g]) / noise2 - h[g]
+    return Nearness(table[g, k], k, near)
+
+
+def _solved(inputs: Inputs, parameters: Floats, noise2: float, B: Floats) -> tuple[Floats, Floats]:
+    """Return the diagonal of Q, (u,), and Q B."""
+    if len(inputs.points) <= EXACT_ROWS:
+        R = inputs.matrix(parameters) * np.outer(inputs.root_weights, inputs.root_weights)
+        factor = Cholesky.of(shifted(R, noise2), "the kernel matrix of the distinct parent rows with its noise")
+        return np.diagonal(factor.inverse()).copy(), factor.solve(B)
+    pivots = inputs.pivots(parameters, LACK * noise2, MOST_PIVOTS)
+    basis = inputs.basis(parameters, pivots.rows, LEAST_JITTER)
+    V = np.vstack([basis.features(basis.kernel(rows)) for rows in inputs.chunks()])
+    factor = Cholesky.of(shifted(V.T @ V, noise2), "the projected kernel matrix with its noise")
+    through = V @ factor.inverse_lower().T
+    diagonal = (1.0 - np.einsum("ij,ij->i", through, through)) / noise2
+    return diagonal, (B - V @ factor.solve(V.T @ B)) / noise2

@@ -1,0 +1,207 @@
+"""Discrete responses by their probability: rows left out one by one, the calibration, the entropy as a limit."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime, minimize
+
+from kerncause import Dataset, LearnedKernelScore, OptionError
+from kerncause.data import Points
+from kerncause.kernels import DIRECTION, ELLIPSOID, entropy, least_noise
+from kerncause.regression import Nearness, Parameters, Problem, left_out, nearness
+from kerncause.scores.probability import _loss, log_probability
+
+OPTIONS = {"noise_floor": "entropy", "response_scaling": "rank", "discrete": "probability"}
+
+
+def table(n=60, seed=0, levels=3, is_coarse=False):
+    """A response of few values that follows a, not b."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, n))
+    if is_coarse:
+        a, b = a.round(), b.round()
+    x = np.clip(np.floor(levels / 2 + a + 0.4 * rng.normal(size=n)), 0, levels - 1)
+    return pd.DataFrame({"x": x, "a": a, "b": b})
+
+
+def points_of(frame, name):
+    return Points.of(frame[[name]].to_numpy())
+
+
+def by_hand(frame, parents, at, shape):
+    """-a/2 |phi_l - mu|^2 of every row, by fitting the regression again without it."""
+    x, n = frame["x"].to_numpy(), len(frame)
+    levels = np.unique(x)
+    phi = np.exp(-((levels[:, None] - x[None]) ** 2) / (2 * at.response_bandwidth**2))  # (v, n)
+    P = frame[parents].to_numpy()
+    z = P @ at.parents[:, None] if shape is DIRECTION else P / at.parents
+    K = np.exp(-((z[:, None] - z[None]) ** 2).sum(axis=2) / 2)
+    near = np.empty((n, len(levels)))
+    for i in range(n):
+        rest = np.arange(n) != i
+        K_t = K[np.ix_(rest, rest)] + at.noise**2 * np.eye(n - 1)
+        weights = np.linalg.solve(K_t, K[rest, i])
+        Y = phi[np.searchsorted(levels, x)]
+        mean = weights @ Y[rest]
+        variance = K[i, i] + at.noise**2 - weights @ K[rest, i]
+        near[i] = -((phi - mean) ** 2).mean(axis=1) / (2 * variance)
+    return near
+
+
+@pytest.mark.parametrize("exact_rows", [1000, 0])
+@pytest.mark.parametrize("is_coarse", [True, False])
+@pytest.mark.parametrize(
+    ("parents", "shape", "values"),
+    [
+        ([], ELLIPSOID, []),
+        (["a"], ELLIPSOID, [0.8]),
+        (["a", "b"], ELLIPSOID, [0.9, 2.0]),
+        (["a", "b"], DIRECTION, [1.2, -0.3]),
+    ],
+)
+def test_rows_left_out_are_predicted_as_by_a_fit_without_them(
+    monkeypatch, exact_rows, is_coarse, parents, shape, values
+):
+    monkeypatch.setattr(left_out, "EXACT_ROWS", exact_rows)
+    frame = table(is_coarse=is_coarse)
+    at = Parameters(1.3, np.array(values), 0.2)
+    problem = Problem(points_of(frame, "x"), tuple(points_of(frame, p) for p in parents), shape=shape)
+    found = nearness(problem, at)
+    expected = by_hand(frame, parents, at, shape)
+    codes = problem.response.codes
+    # Rows that are alike stand together: compare what each row adds to the likelihood of any calibration.
+    for b, tau in (([0.0, 0.0, 0.0], 1.0), ([0.3, -0.2, 1.0], 0.4)):
+        rows = Nearness(np.ones(len(codes)), codes, expected)
+        one = _loss(np.array([*b, tau]), rows, expected)[0]
+        other = _loss(np.array([*b, tau]), found, found.near)[0]
+        assert other == pytest.approx(one, abs=1e-6 if exact_rows else 0.02)
+    assert found.counts.sum() == len(frame)
+
+
+def test_rows_that_are_counted_are_rows():
+    frame = table(is_coarse=True)
+    counts = np.random.default_rng(1).integers(1, 4, size=len(frame))
+    repeated = frame.loc[np.repeat(frame.index, counts)]
+    at = Parameters(1.3, np.array([0.8]), 0.2)
+    long = Problem(points_of(repeated, "x"), (points_of(repeated, "a"),))
+    short = Problem(
+        Points.of(frame[["x"]].to_numpy(), counts),
+        (Points.of(frame[["a"]].to_numpy(), counts),),
+    )
+    assert log_probability(nearness(short, at)) == pytest.approx(log_probability(nearness(long, at)), abs=1e-6)
+
+
+def test_the_calibration_has_the_right_slope_and_is_the_maximum():
+    rng = np.random.default_rng(3)
+    rows = Nearness(rng.integers(1, 5, size=30).astype(float), rng.integers(0, 4, size=30), rng.normal(size=(30, 4)))
+    at = np.append(rng.normal(size=4), 0.7)
+    slope = approx_fprime(at, lambda p: _loss(p, rows, rows.near)[0], 1e-7)
+    np.testing.assert_allclose(_loss(at, rows, rows.near)[1], slope, rtol=1e-4, atol=1e-4)
+    best = min(
+        minimize(lambda p: _loss(p, rows, rows.near)[0], start, bounds=[(None, None)] * 4 + [(0, None)]).fun
+        for start in rng.normal(size=(4, 5)) ** 2
+    )
+    assert log_probability(rows) == pytest.approx(-best, abs=1e-3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(0, 3), min_size=6, max_size=30).filter(lambda x: len(set(x)) > 1),
+    st.integers(0, 2**31),
+    st.floats(0.05, 5.0),
+    st.floats(0.01, 2.0),
+)
+def test_no_parents_are_worth_more_than_the_entropy(x, seed, bandwidth, noise):
+    a = np.random.default_rng(seed).normal(size=len(x))
+    response = Points.of(np.array(x, dtype=float)[:, None])
+    at = Parameters(1.0, np.array([bandwidth]), noise)
+    value = log_probability(nearness(Problem(response, (Points.of(a[:, None]),)), at))
+    alone = log_probability(nearness(Problem(response, ()), Parameters(1.0, np.empty(0), noise)))
+    assert alone == pytest.approx(-len(x) * entropy(response), abs=1e-4)
+    assert alone - 1e-6 <= value <= 0.0
+
+
+def test_the_entropy_is_that_of_the_shares():
+    assert entropy(Points.of(np.array([[0.0], [0.0], [1.0], [1.0]]))) == pytest.approx(math.log(2))
+    assert entropy(Points.of(np.arange(50.0)[:, None])) == pytest.approx(math.log(50))
+    assert entropy(Points.of(np.zeros((5, 1)))) == 0.0
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5])
+def test_the_least_noise_is_that_of_no_parents_less_the_entropy(levels):
+    data = Dataset.from_frame(table(200, levels=levels))
+    fit = LearnedKernelScore(data).fit("x")
+    points = data.points("x")
+    fixed = fit.response_bandwidth if levels == 2 else None
+    assert least_noise(points, fixed) == pytest.approx(fit.noise * math.exp(-entropy(points)), rel=0.02)
+
+
+def test_values_that_never_repeat_keep_next_to_no_noise():
+    rng = np.random.default_rng(0)
+    assert least_noise(Points.of(rng.normal(size=(400, 1)))) < 0.001
+    assert least_noise(Points.of(np.zeros((5, 1)))) == 0.0
+
+
+def interpolated(n=200, seed=5):
+    """Few rows differ from the rest, by chance; four variables have nothing to do with it."""
+    rng = np.random.default_rng(seed)
+    x = (rng.random(n) < 0.15).astype(float) * rng.integers(1, 4, size=n)
+    return pd.DataFrame({"x": x, **{f"p{k}": rng.normal(size=n) for k in range(4)}})
+
+
+def test_what_cannot_be_known_gains_nothing():
+    data = Dataset.from_frame(interpolated(), kinds={"x": "ordinal"})
+    names = ["p0", "p1", "p2", "p3"]
+    score = LearnedKernelScore(data, kernel="auto", evidence="bic", **OPTIONS)
+    assert score.local_score("x", names) < score.local_score("x")
+    assert score.fit("x", names).noise >= least_noise(data.points("x")) * 0.999
+
+
+def test_a_true_parent_gains_and_no_more_than_the_entropy():
+    frame = table(150, levels=4)
+    data = Dataset.from_frame(frame, kinds={"x": "ordinal"})
+    score = LearnedKernelScore(data, **OPTIONS)
+    alone = score.local_score("x")
+    assert alone == pytest.approx(-len(frame) * entropy(data.points("x")), abs=1e-3)
+    assert 20 < score.local_score("x", ["a"]) - alone <= -alone
+
+
+def test_continuous_responses_are_as_before():
+    data = Dataset.from_frame(table(80))
+    plain = LearnedKernelScore(data, response_scaling="rank").fit("a", ["b"])
+    other = LearnedKernelScore(data, **OPTIONS).fit("a", ["b"])
+    assert other.value == pytest.approx(plain.value, abs=0.05)
+
+
+@pytest.mark.parametrize("option", ["noise_floor", "discrete", "response_scaling"])
+def test_unknown_choices_are_refused(option):
+    with pytest.raises(OptionError, match=option):
+        LearnedKernelScore(Dataset.from_frame(table()), **{option: "cubic"})
+
+
+def test_only_responses_are_on_a_scale_of_their_own():
+    frame = table(100)
+    bent = frame.assign(a=np.exp(frame["a"]))
+    one, two = (LearnedKernelScore(Dataset.from_frame(f), response_scaling="rank") for f in (frame, bent))
+    # As a response any increasing function of a is the same; as a parent it is not.
+    assert one.local_score("a", ["b"]) == pytest.approx(two.local_score("a", ["b"]), abs=1e-4)
+    assert abs(one.local_score("b", ["a"]) - two.local_score("b", ["a"])) > 1e-3
+    data = Dataset.from_frame(frame)
+    assert np.array_equal(one.data.points("a").values, data.points("a").values)
+    assert np.array_equal(one.data.response("a").values, data.seen("rank").points("a").values)
+    half = one.data.thinned(30)
+    assert half.response("a").values.shape == (30, 1)
+
+
+def test_gaps_and_halves_keep_the_scale():
+    frame = table(80)
+    frame.loc[::7, "b"] = np.nan
+    data = Dataset.from_frame(frame, missing="testwise")
+    score = LearnedKernelScore(data, **OPTIONS)
+    part = score.restricted_to({"a", "b"})
+    assert np.isin(part.data.response("a").values, score.data.response("a").values).all()
+    assert score.local_score("a", ["b"]) == pytest.approx(part.local_score("a", ["b"]), abs=0.02)
