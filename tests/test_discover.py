@@ -117,6 +117,19 @@ def test_max_parents_is_honoured(sachs):
     assert limited.settings["search_options"]["max_parents"] == 1
 
 
+def test_the_adaptive_preset_finds_causes_that_show_only_together():
+    rng = np.random.default_rng(3)
+    a, b, c = rng.normal(size=(3, 150))
+    swing = np.cos(2 * (a + b)) + 0.1 * rng.normal(size=150)
+    level = np.digitize(c + 0.3 * rng.normal(size=150), [-0.5, 1.0])
+    frame = pd.DataFrame({"a": a, "b": b, "c": c, "swing": np.exp(3 * swing), "level": level})
+    found = discover(frame, preset="adaptive", search="exact", workers=1)
+    assert set(found.dag.edges) == {("a", "swing"), ("b", "swing"), ("c", "level")}
+    assert found.settings["preset"] == "adaptive"
+    with pytest.raises(OptionError, match="preset adaptive means evidence=bic"):
+        discover(frame, preset="adaptive", score_options={"evidence": "none"})
+
+
 def test_the_paper_preset():
     frame = networks.load("sachs").sample(300, seed=2)
     paper = discover(frame, preset="paper")

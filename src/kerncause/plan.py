@@ -33,6 +33,18 @@ PRESETS: Mapping[str, Preset] = {
         search={"turning": False, "careful": False, "max_parents": None, "candidates": "all"},
         search_name="ges",
     ),
+    # What did best on simulated tables of every kind (docs/accuracy.md); the search is left open.
+    "adaptive": Preset(
+        score={
+            "kernel": "auto",
+            "evidence": "bic",
+            "response_scaling": "rank",
+            "categories": "delta",
+            "discrete": "probability",
+            "noise_floor": "entropy",
+        },
+        search={},
+    ),
 }
 
 # Where the command line calls an argument otherwise.

@@ -14,7 +14,6 @@ import typer
 from kerncause.data import Dataset, Kind, Missing, Origin, TableOptions, read_frame
 from kerncause.errors import OptionError
 from kerncause.knowledge import Knowledge, read_knowledge
-from kerncause.plan import PRESETS
 from kerncause.regression import ENGINES
 from kerncause.scores import SCORES
 from kerncause.text import quoted
@@ -67,7 +66,9 @@ DecimalOption = Annotated[
 ]
 PresetOption = Annotated[
     str | None,
-    typer.Option("--preset", metavar="NAME", help=f"A named setting: {', '.join(PRESETS)} (Wang et al. 2024)."),
+    typer.Option(
+        "--preset", metavar="NAME", help="A named setting: paper (Wang et al. 2024), or adaptive (docs/kernels.md)."
+    ),
 ]
 EngineOption = Annotated[
     str | None,

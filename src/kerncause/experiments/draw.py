@@ -39,6 +39,9 @@ STYLES: Mapping[str, tuple[str, str, str]] = {
     "default": ("#56B4E9", "X", "default"),
     "bic": ("#CC79A7", "D", "BIC"),
     "bic-boss": ("#E69F00", "P", "BIC, BOSS"),
+    "adaptive": ("#117733", "<", "adaptive, GES"),
+    "adaptive-boss": ("#332288", ">", "adaptive, BOSS"),
+    "adaptive-exact": ("#AA4499", "h", "adaptive, optimum"),
 }
 # For methods that have none of their own, in turn.
 OTHER_COLOURS = ("#332288", "#117733", "#AA4499", "#999933", "#88CCEE", "#661100")

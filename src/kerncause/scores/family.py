@@ -248,8 +248,10 @@ def _refuse_others(what: str, told: Mapping[str, Any], names: Sequence[str]) -> 
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (Weights(), *(Bandwidths(profile) for profile in PROFILES.values()))
 }
-# Those of which `auto` takes the best.
+# Those of which `auto` takes the best. A function of more parents than this needs more rows than there are to fill
+# their space, and its kernel matrix has next to no structure to compute with: only directions are tried.
 AUTOMATIC = ("gaussian", "direction")
+MOST_FILLED = 3
 
 _known: "WeakKeyDictionary[Points, Floats]" = WeakKeyDictionary()
 

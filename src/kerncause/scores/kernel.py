@@ -37,7 +37,7 @@ from kerncause.regression import (
 from kerncause.scores.base import LocalFit, Lookup
 from kerncause.scores.climb import Climb, Precursor, Task, climb, finish
 from kerncause.scores.evidence import Evidence, overdispersion
-from kerncause.scores.family import AUTOMATIC, FAMILIES, START_SCALES, Family, Sides
+from kerncause.scores.family import AUTOMATIC, FAMILIES, MOST_FILLED, START_SCALES, Family, Sides
 from kerncause.scores.optimise import Ascent, Interval, Layout, Objective, curvature, refine
 from kerncause.scores.parameters import R_NAMES, ScoreParameters, check_interval
 from kerncause.scores.probability import log_probability
@@ -209,7 +209,8 @@ class KernelScore(TableScore):
         if asked != "auto":
             return [FAMILIES[asked]]
         columns = sum(data.points(name).values.shape[1] for name in names)
-        return [FAMILIES[name] for name in AUTOMATIC[: 1 if columns < 2 else None]]
+        chosen = AUTOMATIC[:1] if columns < 2 else AUTOMATIC[1:] if len(names) > MOST_FILLED else AUTOMATIC
+        return [FAMILIES[name] for name in chosen]
 
     def _climbed(
         self, family: Family, target: str, names: tuple[str, ...], data: Dataset, begin: LocalFit | None

@@ -22,8 +22,6 @@ Where this departs from the paper, and why:
   that are the same or different (`categories="delta"`): there is one distance, and nothing to learn from it.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from kerncause.data import Dataset, Kind, Points
@@ -77,8 +75,14 @@ class LearnedKernelScore(KernelScore):
         noise_bounds: where s_e may lie.
     """
 
-    # What its preference for a direction is worth was measured: see `kerncause.directions`.
-    directions_are_calibrated: ClassVar[bool] = True
+    @property
+    def directions_are_calibrated(self) -> bool:
+        """Whether it was measured what its preference for a direction is worth (`kerncause.directions`).
+
+        Preferences depend on the scale of the responses and on their kernel; a parent costs the same either way.
+        """
+        unlike = (self._options["scaling"], self._options["response_scaling"], self._options["response_kernel"])
+        return unlike in (("standard", None, "gaussian"), ("standard", "standard", "gaussian"))
 
     def __init__(
         self,

@@ -41,6 +41,9 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "pc-kci": METHODS["pc-kci"],
     "bic": {"score": "bic"},
     "bic-boss": {"score": "bic", "search": "boss"},
+    "adaptive": {"preset": "adaptive", "search": "ges"},
+    "adaptive-boss": {"preset": "adaptive", "search": "boss", "lookahead": 2},
+    "adaptive-exact": {"preset": "adaptive", "search": "exact"},
 }
 REFERENCE = "paper"
 
