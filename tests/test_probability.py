@@ -33,23 +33,29 @@ def points_of(frame, name):
 
 
 def by_hand(frame, parents, at, shape):
-    """-a/2 |phi_l - mu|^2 of every row, by fitting the regression again without it."""
+    """-a/2 |phi_l - mu|^2 of every row, and the shares of values, by fitting the regression again without it."""
     x, n = frame["x"].to_numpy(), len(frame)
     levels = np.unique(x)
+    indicators = (x[:, None] == levels).astype(float)
     phi = np.exp(-((levels[:, None] - x[None]) ** 2) / (2 * at.response_bandwidth**2))  # (v, n)
     P = frame[parents].to_numpy()
     z = P @ at.parents[:, None] if shape is DIRECTION else P / at.parents
     K = np.exp(-((z[:, None] - z[None]) ** 2).sum(axis=2) / 2)
-    near = np.empty((n, len(levels)))
+    near, shares = np.empty((2, n, len(levels)))
     for i in range(n):
         rest = np.arange(n) != i
         K_t = K[np.ix_(rest, rest)] + at.noise**2 * np.eye(n - 1)
         weights = np.linalg.solve(K_t, K[rest, i])
-        Y = phi[np.searchsorted(levels, x)]
-        mean = weights @ Y[rest]
-        variance = K[i, i] + at.noise**2 - weights @ K[rest, i]
-        near[i] = -((phi - mean) ** 2).mean(axis=1) / (2 * variance)
-    return near
+        of_mean = K[i, i] - weights @ K[rest, i]
+        mean = weights @ (indicators @ phi)[rest]
+        near[i] = -((phi - mean) ** 2).mean(axis=1) / (2 * (of_mean + at.noise**2))
+        occur = np.clip(weights @ indicators[rest], 0, None) * at.noise**2 / of_mean + indicators.mean(axis=0)
+        shares[i] = occur / occur.sum()
+    return near, shares
+
+
+def evidence_of(rows):
+    return np.stack([np.log(rows.shares), rows.near])
 
 
 @pytest.mark.parametrize("exact_rows", [1000, 0])
@@ -71,13 +77,12 @@ def test_rows_left_out_are_predicted_as_by_a_fit_without_them(
     at = Parameters(1.3, np.array(values), 0.2)
     problem = Problem(points_of(frame, "x"), tuple(points_of(frame, p) for p in parents), shape=shape)
     found = nearness(problem, at)
-    expected = by_hand(frame, parents, at, shape)
     codes = problem.response.codes
+    rows = Nearness(np.ones(len(codes)), codes, *by_hand(frame, parents, at, shape))
     # Rows that are alike stand together: compare what each row adds to the likelihood of any calibration.
-    for b, tau in (([0.0, 0.0, 0.0], 1.0), ([0.3, -0.2, 1.0], 0.4)):
-        rows = Nearness(np.ones(len(codes)), codes, expected)
-        one = _loss(np.array([*b, tau]), rows, expected)[0]
-        other = _loss(np.array([*b, tau]), found, found.near)[0]
+    for b, tau in (([0.0, 0.0, 0.0], [0.0, 1.0]), ([0.3, -0.2, 1.0], [0.4, 0.3]), ([0.0, 0.0, 0.0], [1.0, 0.0])):
+        one = _loss(np.array([*b, *tau]), rows, evidence_of(rows))[0]
+        other = _loss(np.array([*b, *tau]), found, evidence_of(found))[0]
         assert other == pytest.approx(one, abs=1e-6 if exact_rows else 0.02)
     assert found.counts.sum() == len(frame)
 
@@ -97,13 +102,16 @@ def test_rows_that_are_counted_are_rows():
 
 def test_the_calibration_has_the_right_slope_and_is_the_maximum():
     rng = np.random.default_rng(3)
-    rows = Nearness(rng.integers(1, 5, size=30).astype(float), rng.integers(0, 4, size=30), rng.normal(size=(30, 4)))
-    at = np.append(rng.normal(size=4), 0.7)
-    slope = approx_fprime(at, lambda p: _loss(p, rows, rows.near)[0], 1e-7)
-    np.testing.assert_allclose(_loss(at, rows, rows.near)[1], slope, rtol=1e-4, atol=1e-4)
+    shares = rng.dirichlet(np.ones(4), size=30)
+    counts, values = rng.integers(1, 5, size=30).astype(float), rng.integers(0, 4, size=30)
+    rows = Nearness(counts, values, rng.normal(size=(30, 4)), shares)
+    evidence = evidence_of(rows)
+    at = np.concatenate([rng.normal(size=4), [0.7, 0.2]])
+    slope = approx_fprime(at, lambda p: _loss(p, rows, evidence)[0], 1e-7)
+    np.testing.assert_allclose(_loss(at, rows, evidence)[1], slope, rtol=1e-4, atol=1e-4)
     best = min(
-        minimize(lambda p: _loss(p, rows, rows.near)[0], start, bounds=[(None, None)] * 4 + [(0, None)]).fun
-        for start in rng.normal(size=(4, 5)) ** 2
+        minimize(lambda p: _loss(p, rows, evidence)[0], start, bounds=[(None, None)] * 4 + [(0, None)] * 2).fun
+        for start in rng.normal(size=(4, 6)) ** 2
     )
     assert log_probability(rows) == pytest.approx(-best, abs=1e-3)
 
@@ -168,6 +176,21 @@ def test_a_true_parent_gains_and_no_more_than_the_entropy():
     alone = score.local_score("x")
     assert alone == pytest.approx(-len(frame) * entropy(data.points("x")), abs=1e-3)
     assert 20 < score.local_score("x", ["a"]) - alone <= -alone
+
+
+def test_directions_between_discrete_variables_are_worth_the_same():
+    # P(x) P(y | x) = P(y) P(x | y): with many rows of few values, neither way may be preferred by much.
+    rng = np.random.default_rng(2)
+    x = rng.choice(3, size=2000, p=[0.7, 0.2, 0.1])
+    y = np.where(rng.random(2000) < 0.6, (x * 2 + 1) % 4, rng.choice(4, size=2000, p=[0.1, 0.2, 0.3, 0.4]))
+    data = Dataset.from_frame(pd.DataFrame({"x": x, "y": y}), kinds={"x": "ordinal", "y": "ordinal"})
+    score, plain = LearnedKernelScore(data, **OPTIONS), LearnedKernelScore(data)
+    gains = [[s.local_score(a, [b]) - s.local_score(a) for a, b in ("xy", "yx")] for s in (score, plain)]
+    assert abs(gains[0][0] - gains[0][1]) < 5
+    assert abs(gains[1][0] - gains[1][1]) > 50  # the density does
+    table = pd.crosstab(x, y).to_numpy() / 2000
+    information = 2000 * np.sum(table * np.log(table / np.outer(table.sum(axis=1), table.sum(axis=0))))
+    assert gains[0][0] == pytest.approx(information, rel=0.05)
 
 
 def test_continuous_responses_are_as_before():

@@ -1,20 +1,39 @@
-"""The tables of docs/reproduction.md, each between its marks: the claims, and what the experiments cost."""
+"""The tables of docs/reproduction.md and docs/accuracy.md, each between its marks."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from kerncause.errors import DataError
 from kerncause.experiments.claims import answered, as_markdown
+from kerncause.experiments.comparison import compared, comparison_table
 from kerncause.experiments.registry import EXPERIMENTS
+from kerncause.experiments.run import results_of
 from kerncause.experiments.standing import costs, standing_of
 
 END = "<!-- end -->"
+# What is shown of the variants, on the tables that all of them have been tried on.
+ACCURACY = ("accuracy-development", "accuracy-test")
+FIGURES = ("skeleton_f1", "shd_normalised", "best_dag_arrows_f1")
 
 
 def tables(directory: str | Path) -> dict[str, str]:
     """Return every table that the results give, by its mark."""
     standings = [standing_of(experiment, directory) for experiment in EXPERIMENTS.values()]
     claims = {f"<!-- claim {claim.number} -->": as_markdown(claim) for claim in answered(directory)}
-    return {**claims, "<!-- compute -->": costs(standings)}
+    return {**claims, "<!-- compute -->": costs(standings), **_comparisons(directory)}
+
+
+def _comparisons(directory: str | Path) -> dict[str, str]:
+    """Return the variants beside each other, a table for each figure; a sentence where there are no results."""
+    found = {}
+    for name in ACCURACY:
+        for figure in FIGURES:
+            try:
+                table = comparison_table(compared(results_of(name, "full", directory), figure))
+            except DataError:
+                table = f"There are no results of {name} yet."
+            found[f"<!-- {name} {figure} -->"] = table
+    return found
 
 
 def written_into(page: str, found: Mapping[str, str]) -> str:

@@ -15,9 +15,16 @@ How near the prediction lies to value l, in units of its precision and in the me
 
     -a_g/2 |phi_l - mu_gk|^2  =  const + a_g (M_kl - M_ll / 2) - (M_kl - m_gl) / s_e^2 - h_gl,     M = phi W phi'
 
-with W the shares of the values, m the means of M over the rows of g, h = C^-1/2 Q C^-1/2 N M. Of up to `EXACT_ROWS`
-distinct rows Q is computed as it stands, O(u^3); of more from a projection on pivots that miss next to nothing of K_PA
-against the noise, O(u m^2).
+with W the shares of the values, m the means of M over the rows of g, h = C^-1/2 Q C^-1/2 N M. The same with indicators
+in place of phi, M = I, predicts how often each value occurs, p_gkl. That is worth as many rows as the noise has in the
+variance of the prediction, r = s_e^2 / (1/a - s_e^2), and one more row as values occur everywhere, f, keeps it from 0:
+
+    share  = (r max(p, 0) + f) / (r sum of max(p, 0) + 1)
+
+which is the mean of a Dirichlet distribution (Heckerman et al. 1995) where rows with other parents say nothing.
+
+Of up to `EXACT_ROWS` distinct rows Q is computed as it stands, O(u^3); of more from a projection on pivots that miss
+next to nothing of K_PA against the noise, O(u m^2).
 """
 
 from dataclasses import dataclass
@@ -38,6 +45,8 @@ EXACT_ROWS = 700
 MOST_PIVOTS = 700
 # What pivots may miss of the trace of K_PA, in units of the variance of the noise.
 LACK = 0.01
+# Predictions are worth no more rows than one over this.
+RIDGE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +57,13 @@ class Nearness:
         counts: (r,) how many rows of the table are alike.
         values: (r,) which value they have.
         near: (r, v) -a/2 |phi_l - mu|^2 up to a constant for each row.
+        shares: (r, v) how often each value is predicted to occur; they sum to 1.
     """
 
     counts: Floats
     values: Ints
     near: Floats
+    shares: Floats
 
 
 def nearness(problem: Problem, parameters: Parameters) -> Nearness:
@@ -66,14 +77,18 @@ def nearness(problem: Problem, parameters: Parameters) -> Nearness:
     inputs = Inputs(points, owner, np.sqrt(counts), problem.shape)
     outputs = problem.model.grouped(problem.response).factor(parameters.response_bandwidth)[0]
     M = outputs @ outputs.T / problem.n
-    noise2 = parameters.noise**2
-    diagonal, h = _solved(inputs, parameters.parents, noise2, (table / inputs.root_weights[:, None]) @ M)
-    h /= inputs.root_weights[:, None]
+    noise2, root = parameters.noise**2, inputs.root_weights[:, None]
+    diagonal, h = _solved(inputs, parameters.parents, noise2, (table / root) @ np.hstack([M, np.eye(v)]))
     precision = ((counts - 1.0) / noise2 + diagonal) / counts
-    mean = table @ M / counts[:, None]
     g, k = np.nonzero(table)
-    near = precision[g, None] * (M[k] - 0.5 * np.diagonal(M)) - (M[k] - mean[g]) / noise2 - h[g]
-    return Nearness(table[g, k], k, near)
+    a, (of_features, of_values) = precision[g, None], np.split(h / root, 2, axis=1)
+    mean, share = table @ M / counts[:, None], table / counts[:, None]
+    near = a * (M[k] - 0.5 * np.diagonal(M)) - (M[k] - mean[g]) / noise2 - of_features[g]
+    own = np.eye(v)[k]
+    predicted = np.maximum(own - ((own - share[g]) / noise2 + of_values[g]) / a, 0.0)
+    worth = noise2 / np.maximum(1.0 / a - noise2, RIDGE * noise2)
+    shares = worth * predicted + table.sum(axis=0) / problem.n
+    return Nearness(table[g, k], k, near, shares / shares.sum(axis=1, keepdims=True))
 
 
 def _solved(inputs: Inputs, parameters: Floats, noise2: float, B: Floats) -> tuple[Floats, Floats]:
