@@ -41,7 +41,7 @@ def by_hand(frame, parents, at, shape):
     P = frame[parents].to_numpy()
     z = P @ at.parents[:, None] if shape is DIRECTION else P / at.parents
     K = np.exp(-((z[:, None] - z[None]) ** 2).sum(axis=2) / 2)
-    near, shares = np.empty((2, n, len(levels)))
+    near, shares, counted = np.empty((3, n, len(levels)))
     for i in range(n):
         rest = np.arange(n) != i
         K_t = K[np.ix_(rest, rest)] + at.noise**2 * np.eye(n - 1)
@@ -51,11 +51,13 @@ def by_hand(frame, parents, at, shape):
         near[i] = -((phi - mean) ** 2).mean(axis=1) / (2 * (of_mean + at.noise**2))
         occur = np.clip(weights @ indicators[rest], 0, None) * at.noise**2 / of_mean + indicators.mean(axis=0)
         shares[i] = occur / occur.sum()
-    return near, shares
+        same = rest & (P[i] == P).all(axis=1)
+        counted[i] = (indicators[same].sum(axis=0) + indicators.mean(axis=0)) / (same.sum() + 1)
+    return near, shares, counted
 
 
 def evidence_of(rows):
-    return np.stack([np.log(rows.shares), rows.near])
+    return np.stack([np.log(rows.counted), np.log(rows.shares), rows.near])
 
 
 @pytest.mark.parametrize("exact_rows", [1000, 0])
@@ -80,7 +82,12 @@ def test_rows_left_out_are_predicted_as_by_a_fit_without_them(
     codes = problem.response.codes
     rows = Nearness(np.ones(len(codes)), codes, *by_hand(frame, parents, at, shape))
     # Rows that are alike stand together: compare what each row adds to the likelihood of any calibration.
-    for b, tau in (([0.0, 0.0, 0.0], [0.0, 1.0]), ([0.3, -0.2, 1.0], [0.4, 0.3]), ([0.0, 0.0, 0.0], [1.0, 0.0])):
+    for b, tau in (
+        ([0, 0, 0], [0, 0, 1]),
+        ([0.3, -0.2, 1], [0.2, 0.4, 0.3]),
+        ([0, 0, 0], [0, 1, 0]),
+        ([0, 0, 0], [1, 0, 0]),
+    ):
         one = _loss(np.array([*b, *tau]), rows, evidence_of(rows))[0]
         other = _loss(np.array([*b, *tau]), found, evidence_of(found))[0]
         assert other == pytest.approx(one, abs=1e-6 if exact_rows else 0.02)
@@ -102,16 +109,16 @@ def test_rows_that_are_counted_are_rows():
 
 def test_the_calibration_has_the_right_slope_and_is_the_maximum():
     rng = np.random.default_rng(3)
-    shares = rng.dirichlet(np.ones(4), size=30)
+    shares, counted = rng.dirichlet(np.ones(4), size=(2, 30))
     counts, values = rng.integers(1, 5, size=30).astype(float), rng.integers(0, 4, size=30)
-    rows = Nearness(counts, values, rng.normal(size=(30, 4)), shares)
+    rows = Nearness(counts, values, rng.normal(size=(30, 4)), shares, counted)
     evidence = evidence_of(rows)
-    at = np.concatenate([rng.normal(size=4), [0.7, 0.2]])
+    at = np.concatenate([rng.normal(size=4), [0.7, 0.2, 0.4]])
     slope = approx_fprime(at, lambda p: _loss(p, rows, evidence)[0], 1e-7)
     np.testing.assert_allclose(_loss(at, rows, evidence)[1], slope, rtol=1e-4, atol=1e-4)
     best = min(
-        minimize(lambda p: _loss(p, rows, evidence)[0], start, bounds=[(None, None)] * 4 + [(0, None)] * 2).fun
-        for start in rng.normal(size=(4, 6)) ** 2
+        minimize(lambda p: _loss(p, rows, evidence)[0], start, bounds=[(None, None)] * 4 + [(0, None)] * 3).fun
+        for start in rng.normal(size=(4, 7)) ** 2
     )
     assert log_probability(rows) == pytest.approx(-best, abs=1e-3)
 

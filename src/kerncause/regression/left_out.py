@@ -21,7 +21,8 @@ variance of the prediction, r = s_e^2 / (1/a - s_e^2), and one more row as value
 
     share  = (r max(p, 0) + f) / (r sum of max(p, 0) + 1)
 
-which is the mean of a Dirichlet distribution (Heckerman et al. 1995) where rows with other parents say nothing.
+Rows with the very same parents, without the kernel, give (N_g - e_k + f) / c_g: both are means of a Dirichlet
+distribution (Heckerman, Geiger and Chickering 1995). With continuous parents the second says nothing but f.
 
 Of up to `EXACT_ROWS` distinct rows Q is computed as it stands, O(u^3); of more from a projection on pivots that miss
 next to nothing of K_PA against the noise, O(u m^2).
@@ -58,12 +59,14 @@ class Nearness:
         values: (r,) which value they have.
         near: (r, v) -a/2 |phi_l - mu|^2 up to a constant for each row.
         shares: (r, v) how often each value is predicted to occur; they sum to 1.
+        counted: (r, v) the same from rows with the very same parents.
     """
 
     counts: Floats
     values: Ints
     near: Floats
     shares: Floats
+    counted: Floats
 
 
 def nearness(problem: Problem, parameters: Parameters) -> Nearness:
@@ -87,8 +90,10 @@ def nearness(problem: Problem, parameters: Parameters) -> Nearness:
     own = np.eye(v)[k]
     predicted = np.maximum(own - ((own - share[g]) / noise2 + of_values[g]) / a, 0.0)
     worth = noise2 / np.maximum(1.0 / a - noise2, RIDGE * noise2)
-    shares = worth * predicted + table.sum(axis=0) / problem.n
-    return Nearness(table[g, k], k, near, shares / shares.sum(axis=1, keepdims=True))
+    everywhere = table.sum(axis=0) / problem.n
+    shares = worth * predicted + everywhere
+    counted = (table[g] - own + everywhere) / counts[g, None]
+    return Nearness(table[g, k], k, near, shares / shares.sum(axis=1, keepdims=True), counted)
 
 
 def _solved(inputs: Inputs, parameters: Floats, noise2: float, B: Floats) -> tuple[Floats, Floats]:
