@@ -14,6 +14,7 @@ from kerncause.cli.log import STANDARD_ERROR, logged
 from kerncause.cli.options import (
     DataPath,
     DecimalOption,
+    DegreeOption,
     DropOption,
     EngineOption,
     ForbidOption,
@@ -85,6 +86,7 @@ def discover(
     preset: PresetOption = None,
     engine: EngineOption = None,
     tolerance: ToleranceOption = None,
+    expected_degree: DegreeOption = None,
     max_parents: Annotated[
         int | None,
         typer.Option("--max-parents", metavar="K", help="By a score: no variable gets more parents."),
@@ -195,7 +197,8 @@ def discover(
             max_given=max_given,
         )
         known = known_from(knowledge, tier, require, forbid)
-        kernel, named = given(engine=engine, tolerance=tolerance), settings(setting)
+        kernel = given(engine=engine, tolerance=tolerance, expected_degree=expected_degree)
+        named = settings(setting)
         refuse_twice(kernel, named)
         by = Plan.of(score, search, preset, workers, method, test, asked, timeout=timeout, knowledge=known).by
         options: dict[str, Any] = {f"{by}_options": {**kernel, **named} if by == "score" else named}
@@ -282,12 +285,14 @@ def score(
     preset: PresetOption = None,
     engine: EngineOption = None,
     tolerance: ToleranceOption = None,
+    expected_degree: DegreeOption = None,
     setting: SetOption = None,
 ) -> None:
     """Score one variable with a set of parents: the value, the bandwidths, and what each parent gains."""
     with errors():
         name = DEFAULT_SCORE if score is None else score
-        kernel, named = given(engine=engine, tolerance=tolerance), settings(setting)
+        kernel = given(engine=engine, tolerance=tolerance, expected_degree=expected_degree)
+        named = settings(setting)
         refuse_twice(kernel, named)
         plan = Plan.of(name, preset=preset, score_options={**kernel, **named})
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)

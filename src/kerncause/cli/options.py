@@ -76,6 +76,14 @@ EngineOption = Annotated[
         "--engine", metavar="NAME", help=f"How to compute kernel scores: auto (default), {', '.join(ENGINES)}."
     ),
 ]
+DegreeOption = Annotated[
+    float | None,
+    typer.Option(
+        "--expected-degree",
+        metavar="D",
+        help="How many neighbours a variable has on average, for scores that weigh evidence (--preset adaptive).",
+    ),
+]
 ToleranceOption = Annotated[
     float | None,
     typer.Option("--tolerance", metavar="NATS", help="How far a score may lie from the exact one. Default: 0.01."),

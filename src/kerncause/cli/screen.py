@@ -209,7 +209,7 @@ class Screen:
 
     def fit(self, target: str, fit: Any, gains: dict[str, float]) -> None:
         """Show one local score."""
-        per = " per output column" if fit.noise is not None else ""
+        per = " per output column" if fit.noise is not None and not fit.is_probability else ""
         self._out.print(Text(f"The score of {printable(target)}: {fit.value:.6f} nats{per}", style="bold"))
         engine = f"engine {fit.engine}" + (f" of rank {fit.rank}" if fit.rank else "")
         notes = [f"{counted(fit.rows, 'row')}", engine]

@@ -102,8 +102,9 @@ class LocalFit:
     """A local score and the model behind it.
 
     Attributes:
-        value: the local score. For kernel scores S/n: nats per output column. It ranks parent sets of one
-            variable; it is a composite likelihood, so its differences are not log Bayes factors.
+        value: the local score. For kernel scores S/n: nats per output column, or the logarithm of a probability. It
+            ranks parent sets of one variable; S/n is a composite likelihood, so its differences are not log Bayes
+            factors.
         bandwidths: learned bandwidth of each parent, on standardised columns.
         response_bandwidth: bandwidth of the response kernel.
         amplitude: the learned standard deviation of the regression, where that is not 1; `noise` is in units of it.
@@ -126,6 +127,7 @@ class LocalFit:
         complexity: the nats that were taken off for evidence (`kerncause.scores.evidence`): the maximum of S/n is
             `value + complexity`.
         rival: the fit with the other kernel, where both were tried and this one was better.
+        is_probability: whether `value` is of the probability of a discrete variable (`kerncause.scores.probability`).
     """
 
     value: float
@@ -149,6 +151,7 @@ class LocalFit:
     weights: Mapping[str, tuple[float, ...]] | None = None
     complexity: float = 0.0
     rival: "LocalFit | None" = field(default=None, repr=False, compare=False)
+    is_probability: bool = False
 
     @property
     def before_settling(self) -> "LocalFit":

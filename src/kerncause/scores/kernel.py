@@ -316,7 +316,7 @@ class KernelScore(TableScore):
         cost = evidence.cost(response.n, parameters, len(names), len(self.data.names) - 1, dispersion)
         if is_probable:
             value = log_probability(nearness(subject.problem, self._checked(fit, subject)))
-            return replace(fit, value=value - cost, complexity=cost)
+            return replace(fit, value=value - cost, complexity=cost, is_probability=True)
         return replace(fit, value=fit.value - cost, complexity=cost) if cost else fit
 
     def _is_probability(self, target: str) -> bool:
