@@ -62,6 +62,7 @@ ADDED = {
     "noise_floor": "none",
     "discrete": "density",
     "lookahead": 1,
+    "both_ways": False,
 }
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kerncause import DAG, OptionError, boss
+from kerncause import DAG, OptionError, boss, exact
 from kerncause.scores import Ledger
 from oracles import bic_score, random_dag, random_weights, separation_oracle
 from test_ges import RandomScore, Rounded
@@ -186,6 +186,44 @@ def test_looking_ahead_finds_causes_that_show_only_together():
         outcome = boss(Together(), lookahead=lookahead, restarts=0)
         assert set(outcome.dag.edges) == {("a", "y"), ("b", "y")}
     assert not boss(Together(), lookahead=2, max_parents=1).dag.edges
+
+
+class AllTogether:
+    """One variable that four others explain only together."""
+
+    variables = ("a", "b", "c", "d", "e", "y")
+
+    def local_score(self, target, parents):
+        return (10.0 if target == "y" and {"a", "b", "c", "d"} <= set(parents) else 0.0) - len(parents)
+
+
+def test_both_ways_find_any_number_of_causes_that_show_only_together():
+    wanted = {(cause, "y") for cause in "abcd"}
+    assert not boss(AllTogether(), lookahead=3).dag.edges
+    assert set(boss(AllTogether(), both_ways=True, restarts=0).dag.edges) == wanted
+    assert not boss(AllTogether(), both_ways=True, max_parents=3).dag.edges
+
+
+def test_both_ways_come_nearer_to_the_optimum():
+    short = {False: [], True: []}
+    for seed in range(20):
+        score = RandomScore(5, seed)
+
+        def total(found, score=score):
+            return sum(score.local_score(name, found.dag.parents(name)) for name in score.variables)
+
+        best = total(exact(score))
+        for both_ways, missed in short.items():
+            missed.append(best - total(boss(score, restarts=0, both_ways=both_ways)))
+    assert min(short[True]) >= -1e-9
+    assert sum(short[True]) < 0.5 * sum(short[False])
+
+
+def test_both_ways_change_nothing_for_a_perfect_score():
+    rng = np.random.default_rng(63)
+    for _ in range(20):
+        dag = random_dag(rng, int(rng.integers(1, 7)), rng.uniform(0.1, 0.8))
+        assert boss(separation_oracle(rng, dag), restarts=0, both_ways=True).graph == dag.to_cpdag()
 
 
 def test_looking_ahead_changes_nothing_for_a_perfect_score():

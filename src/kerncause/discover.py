@@ -53,6 +53,7 @@ def discover(
     careful: bool | None = None,
     restarts: int | None = None,
     lookahead: int | None = None,
+    both_ways: bool | None = None,
     candidates: int | str | None = None,
     prune: float | None = None,
     alpha: float | None = None,
@@ -98,6 +99,7 @@ def discover(
         careful: whether GES deletes an undirected edge only if that gains in both of its directions (it does).
         restarts: of BOSS: how many random orders to begin from, after the first (2 if nothing is said).
         lookahead: of BOSS: how many parents may be added at once where fewer do not gain (1 if nothing is said).
+        both_ways: of BOSS: whether parents are also chosen by removing them from all (not if nothing is said).
         candidates: of GES and BOSS: with how many others of each variable an edge is tried, those that a quick look at
             all pairs finds the strongest; or `all`. If nothing is said, all up to 30 variables and 10 above.
         prune: of the exact search: see `kerncause.search.exact`.
@@ -132,6 +134,7 @@ def discover(
         "careful": careful,
         "restarts": restarts,
         "lookahead": lookahead,
+        "both_ways": both_ways,
         "candidates": candidates,
         "prune": prune,
         "alpha": alpha,

@@ -99,6 +99,9 @@ def discover(
         int | None,
         typer.Option(metavar="K", help="BOSS: parents added at once where fewer do not gain. Default: 1."),
     ] = None,
+    both_ways: Annotated[
+        bool, typer.Option("--both-ways", help="BOSS: choose parents by removing them from all, too.")
+    ] = False,
     candidates: Annotated[
         str | None,
         typer.Option(
@@ -191,6 +194,7 @@ def discover(
             turning=turning or None,
             restarts=restarts,
             lookahead=lookahead,
+            both_ways=both_ways or None,
             candidates=candidates if candidates is None else number_or_word(candidates),
             prune=prune,
             alpha=alpha,

@@ -18,6 +18,7 @@ OPTIONS = {
     "turning": "--turning",
     "restarts": "--restarts",
     "lookahead": "--lookahead",
+    "both_ways": "--both-ways",
     "prune": "--prune",
     "alpha": "--alpha",
     "max_given": "--max-given",

@@ -3,7 +3,9 @@
 An order of the variables stands for a DAG: each variable gets of those before it the parents that grow and shrink
 choose: add the best while it gains, then remove the worst while that gains. The score of an order is that of its DAG.
 With `lookahead=2` growing tries pairs where no single one gains: causes that show only together, as in cos(a + b), are
-found then, for about as many scores again.
+found then, for about as many scores again. With `both_ways` parents are also chosen by shrinking alone, from all
+variables before, and the better of the two choices counts: that finds any number of causes that show only together, for
+several times as many scores, most of them of large parent sets.
 
 1. Climb: take the variables in turn, and put each where the order scores highest; repeat until none moves.
 2. The score may tell the DAGs of one equivalence class apart. If another DAG of the class scores higher, climb again
@@ -24,6 +26,7 @@ From the canonical order, then from `restarts` random ones; the best DAG of all 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, cycle
 from numbers import Integral
@@ -51,6 +54,7 @@ def boss(
     max_parents: int | None = None,
     restarts: int = 2,
     lookahead: int = 1,
+    both_ways: bool = False,
     knowledge: Knowledge | None = None,
     shortlist: Shortlist | None = None,
     seed: int = 0,
@@ -63,6 +67,7 @@ def boss(
         max_parents: no variable gets more parents; a DAG of the class may have as many.
         restarts: how many random orders to begin from, after the canonical one.
         lookahead: how many parents may be added at once where fewer do not gain, 1 to 3.
+        both_ways: choose parents by shrinking from all as well.
         knowledge: what the result must obey.
         shortlist: says which pairs to look at; None: all.
         seed: of the random orders.
@@ -75,7 +80,8 @@ def boss(
     ledger = Ledger.of(score)
     limits = Knowledge.of(knowledge).limits(ledger.variables)
     pairs = Pairs(shortlist, limits)
-    run = _Run(ledger, parent_limit(max_parents, limits), lookahead, limits, pairs, watch or (lambda _: None))
+    choice = _Choice(parent_limit(max_parents, limits), lookahead, bool(both_ways))
+    run = _Run(ledger, choice, limits, pairs, watch or (lambda _: None))
     rng = np.random.default_rng(seed)
     size = len(ledger.variables)
     begin = [tuple(range(size)), *(tuple(rng.permutation(size).tolist()) for _ in range(restarts))]
@@ -99,16 +105,22 @@ def best_of(tried: Sequence[tuple[float, Adjacency]]) -> Adjacency:
     return next(dag for total, dag in tried if total >= best - TIE)
 
 
+@dataclass(frozen=True)
+class _Choice:
+    """How parents are chosen among those before."""
+
+    max_parents: int
+    lookahead: int
+    both_ways: bool
+
+
 class _Run:
     """One search under way: the parents chosen so far, and the steps."""
 
-    def __init__(
-        self, ledger: Ledger, max_parents: int, lookahead: int, limits: Limits, pairs: Pairs, watch: Watcher
-    ) -> None:
+    def __init__(self, ledger: Ledger, choice: _Choice, limits: Limits, pairs: Pairs, watch: Watcher) -> None:
         self.trace: list[Step] = []
         self._ledger, self._limits, self._pairs = ledger, limits, pairs
-        self._max_parents, self._lookahead = max_parents, lookahead
-        self._watch = watch
+        self._choice, self._watch = choice, watch
         self._parents: dict[tuple[int, int], int] = {}
         self._best: dict[Adjacency, Adjacency | None] = {}
         self._noted = Adjacency.of(len(ledger.variables))
@@ -195,7 +207,7 @@ class _Run:
     def _choose(self, wanted: Iterable[tuple[int, int]]) -> None:
         """Have the parents chosen of each node among those before it, unless that is done."""
         new = [key for key in dict.fromkeys(map(self._key, wanted)) if key not in self._parents]
-        found = together(self._ledger, [self._grown_and_shrunk(*key) for key in new])
+        found = together(self._ledger, [self._chosen(*key) for key in new])
         self._parents.update(zip(new, found, strict=True))
 
     def _key(self, pair: tuple[int, int]) -> tuple[int, int]:
@@ -204,21 +216,36 @@ class _Run:
         looked_at = before if self._pairs.open is None else before & self._pairs.open[node]
         return node, (looked_at | before & self._limits.required[node]) & self._limits.allowed[node]
 
+    def _chosen(self, node: int, before: int) -> Asking[int]:
+        """Choose parents among those before: by growing and shrinking, or by shrinking from all if that is better."""
+        found = yield from self._grown_and_shrunk(node, before)
+        if self._choice.both_ways and before != found and before.bit_count() <= self._choice.max_parents:
+            other = yield from self._shrunk(node, before)
+            both = [self._change(node, 0, parents) for parents in (found, other)]
+            yield Need(both, settled=True)
+            grown, shrunk = map(self._ledger.gain, both)
+            found = other if shrunk > grown + TIE else found
+        yield Need([self._change(node, 0, found)], settled=True)
+        return found
+
     def _grown_and_shrunk(self, node: int, before: int) -> Asking[int]:
         parents = self._limits.required[node]
         least = max(TIE, self._ledger.resolution)
         at_once = 1
-        while at_once <= min(self._lookahead, self._max_parents - parents.bit_count()):
+        while at_once <= min(self._choice.lookahead, self._choice.max_parents - parents.bit_count()):
             sets = combinations((1 << k for k in bits(before & ~parents)), at_once)
             chosen = yield from self._best_of(node, parents, [parents | sum(new) for new in sets], least)
             parents, at_once = (parents, at_once + 1) if chosen is None else (chosen[0], 1)
+        return (yield from self._shrunk(node, parents))
+
+    def _shrunk(self, node: int, parents: int) -> Asking[int]:
+        """Remove the parent without which most is gained, while that gains anything."""
         while free := parents & ~self._limits.required[node]:
             fewer = [parents & ~(1 << k) for k in bits(free)]
             chosen = yield from self._best_of(node, parents, fewer, TIE)
             if chosen is None:
                 break
             parents = chosen[0]
-        yield Need([self._change(node, 0, parents)], settled=True)
         return parents
 
     def _best_of(

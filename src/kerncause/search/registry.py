@@ -39,7 +39,7 @@ SEARCHES: Mapping[str, Search] = {
     "boss": Search(
         boss,
         "score",
-        {"max_parents": None, "restarts": 2, "lookahead": 1, "candidates": None},
+        {"max_parents": None, "restarts": 2, "lookahead": 1, "both_ways": False, "candidates": None},
         draws=True,
         screens=True,
     ),
