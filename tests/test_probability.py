@@ -107,6 +107,35 @@ def test_rows_that_are_counted_are_rows():
     assert log_probability(nearness(short, at)) == pytest.approx(log_probability(nearness(long, at)), abs=1e-6)
 
 
+def test_some_of_many_rows_stand_for_all(monkeypatch):
+    frame = table(600)
+    at = Parameters(1.3, np.array([0.8]), 0.2)
+    problem = Problem(points_of(frame, "x"), (points_of(frame, "a"),))
+    every = log_probability(nearness(problem, at))
+    monkeypatch.setattr(left_out, "MOST_ROWS", 300)
+    some = nearness(problem, at)
+    assert some.counts.sum() == pytest.approx(600)
+    assert log_probability(some) == pytest.approx(every, rel=0.2)
+
+
+def test_a_value_that_is_left_out_with_others_is_no_matter(monkeypatch):
+    frame = table(50).assign(x=0.0)
+    frame.loc[::2, "x"] = 1.0
+    frame.loc[1, "x"] = 2.0  # not among every seventh
+    monkeypatch.setattr(left_out, "MOST_ROWS", 8)
+    problem = Problem(points_of(frame, "x"), (points_of(frame, "a"),))
+    value = log_probability(nearness(problem, Parameters(1.3, np.array([0.8]), 0.2)))
+    assert math.isfinite(value)
+    assert value < 0
+
+
+def test_many_values_are_as_good_as_continuous():
+    frame = pd.DataFrame({"x": np.arange(120) % 60, "a": np.random.default_rng(0).normal(size=120)})
+    data = Dataset.from_frame(frame, kinds={"x": "ordinal"})
+    assert not LearnedKernelScore(data, **OPTIONS).fit("x", ["a"]).is_probability
+    assert LearnedKernelScore(Dataset.from_frame(table()), **OPTIONS).fit("x", ["a"]).is_probability
+
+
 def test_the_calibration_has_the_right_slope_and_is_the_maximum():
     rng = np.random.default_rng(3)
     shares, counted = rng.dirichlet(np.ones(4), size=(2, 30))

@@ -3,7 +3,7 @@
 from kerncause.regression.base import MOST_MEMORY, Engine, Evaluation, ExactEngine, Parameters, Problem
 from kerncause.regression.choose import ENGINES, certified_value, check_engine, choose_engine, make_engine
 from kerncause.regression.factors import side_by_side
-from kerncause.regression.left_out import Nearness, nearness
+from kerncause.regression.left_out import Nearness, nearness, nearness_bytes
 from kerncause.regression.memory import Sizes, least_bytes, most_bytes
 from kerncause.regression.response import CentredKernelResponse, DataResponse, KernelResponse, Response
 
@@ -28,5 +28,6 @@ __all__ = [
     "make_engine",
     "most_bytes",
     "nearness",
+    "nearness_bytes",
     "side_by_side",
 ]

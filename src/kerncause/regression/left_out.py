@@ -25,15 +25,15 @@ Rows with the very same parents, without the kernel, give (N_g - e_k + f) / c_g:
 distribution (Heckerman, Geiger and Chickering 1995). With continuous parents the second says nothing but f.
 
 Of up to `EXACT_ROWS` distinct rows Q is computed as it stands, O(u^3); of more from a projection on pivots that miss
-next to nothing of K_PA against the noise, O(u m^2).
+next to nothing of K_PA against the noise, O(u m^2). Of more than `MOST_ROWS` rows evenly spaced ones stand for all.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from kerncause.data import occurrences
+from kerncause.data import Points, occurrences
 from kerncause.linalg import Cholesky, shifted
 from kerncause.regression.base import Parameters, Problem
 from kerncause.regression.compressed import distinct_parents
@@ -44,6 +44,7 @@ Ints = npt.NDArray[np.int64]
 
 EXACT_ROWS = 700
 MOST_PIVOTS = 700
+MOST_ROWS = 10_000
 # What pivots may miss of the trace of K_PA, in units of the variance of the noise.
 LACK = 0.01
 # Predictions are worth no more rows than one over this.
@@ -71,6 +72,8 @@ class Nearness:
 
 def nearness(problem: Problem, parameters: Parameters) -> Nearness:
     """Return how near the prediction of each row from all others lies to every value of the response."""
+    everywhere, n = problem.response.counts / problem.n, problem.n
+    problem = _thinned(problem)
     codes, representatives = distinct_parents(problem)
     u, v = len(representatives), len(problem.response.distinct)
     cells = occurrences(codes * v + problem.response.codes, problem.response.weights, u * v)
@@ -90,10 +93,28 @@ def nearness(problem: Problem, parameters: Parameters) -> Nearness:
     own = np.eye(v)[k]
     predicted = np.maximum(own - ((own - share[g]) / noise2 + of_values[g]) / a, 0.0)
     worth = noise2 / np.maximum(1.0 / a - noise2, RIDGE * noise2)
-    everywhere = table.sum(axis=0) / problem.n
     shares = worth * predicted + everywhere
     counted = (table[g] - own + everywhere) / counts[g, None]
-    return Nearness(table[g, k], k, near, shares / shares.sum(axis=1, keepdims=True), counted)
+    return Nearness(table[g, k] * (n / problem.n), k, near, shares / shares.sum(axis=1, keepdims=True), counted)
+
+
+def nearness_bytes(rows: int, values: int) -> float:
+    """Return the bytes held at the peak, roughly: features and what they are solved with, and tables of the values."""
+    rows = min(rows, MOST_ROWS)
+    return 8.0 * rows * (2.5 * min(rows, MOST_PIVOTS) + 12.0 * values)
+
+
+def _thinned(problem: Problem) -> Problem:
+    """Return the problem on evenly spaced rows, if there are many."""
+    if problem.rows <= MOST_ROWS:
+        return problem
+    rows = np.linspace(0, problem.rows - 1, MOST_ROWS).astype(np.int64)
+
+    def some(points: Points) -> Points:
+        weights = None if points.weights is None else points.weights[rows]
+        return Points(points.values[rows], points.distinct, points.codes[rows], weights)
+
+    return replace(problem, response=some(problem.response), parents=tuple(map(some, problem.parents)))
 
 
 def _solved(inputs: Inputs, parameters: Floats, noise2: float, B: Floats) -> tuple[Floats, Floats]:

@@ -37,7 +37,7 @@ from kerncause.kernels import (
     median_heuristic,
 )
 from kerncause.linalg import squared_distances
-from kerncause.regression import KernelResponse
+from kerncause.regression import KernelResponse, nearness_bytes
 from kerncause.scores.kernel import Bandwidths, KernelScore
 from kerncause.scores.optimise import Interval, Term
 from kerncause.scores.parameters import check_interval
@@ -46,6 +46,8 @@ from kerncause.text import quoted
 
 NOISE_FLOORS = ("none", "entropy")
 DISCRETE = ("density", "probability")
+# More than this many values are as good as continuous.
+MOST_VALUES = 50
 # Distances that differ by no more than this share are the same.
 EQUAL = 1e-9
 
@@ -154,7 +156,15 @@ class LearnedKernelScore(KernelScore):
 
     def _is_probability(self, target: str) -> bool:
         is_discrete = self.data.variable(target).kind in (Kind.ORDINAL, Kind.CATEGORICAL)
-        return is_discrete and self._options["discrete"] == "probability"
+        is_asked_for = self._options["discrete"] == "probability"
+        return is_asked_for and is_discrete and len(self._table.response(target).distinct) <= MOST_VALUES
+
+    def most_memory(self, parents: int) -> float:
+        """Return the bytes that one of its scores takes at its worst."""
+        at_most = super().most_memory(parents)
+        if self._options["discrete"] == "density":
+            return at_most
+        return max(at_most, nearness_bytes(self._table.n_rows, MOST_VALUES) + self._copies)
 
     def _jacobian(self, points: Points, profile: Profile) -> Term:
         tie_weight = self._options["tie_weight"]

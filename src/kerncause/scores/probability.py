@@ -24,7 +24,7 @@ The parameters of the kernels remain those that maximise the likelihood of the f
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from scipy.special import logsumexp
+from scipy.special import logsumexp, xlogy
 
 from kerncause.regression import Nearness
 
@@ -70,4 +70,4 @@ def _loss(parameters: Floats, rows: Nearness, evidence: Floats) -> tuple[float, 
 def _entropy_of(rows: Nearness, v: int) -> float:
     """Return n H, what is lost if the parents are left aside."""
     counts = np.bincount(rows.values, weights=rows.counts, minlength=v)
-    return float(-counts @ np.log(counts / counts.sum()))
+    return float(-xlogy(counts, counts / counts.sum()).sum())
