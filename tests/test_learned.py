@@ -311,7 +311,7 @@ def counted_and_repeated(frame, monkeypatch, **options):
     return counted, repeated
 
 
-@pytest.mark.parametrize("engine", ["compressed", "lowrank", "semidense", "dense"])
+@pytest.mark.parametrize("engine", ["compressed", "lowrank", "semidense", "broad", "dense"])
 def test_equal_rows_may_be_counted(engine, monkeypatch):
     rng = np.random.default_rng(5)
     few = pd.DataFrame({"x": rng.normal(size=30), "y": rng.normal(size=30), "z": rng.integers(0, 4, 30)})

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from kerncause import Dataset, LearnedKernelScore, OptionError
+from kerncause.kernels import DIRECTION
 from kerncause.linalg import pivoted_cholesky, pivots_of_matrix
-from kerncause.regression import Parameters, Problem, choose_engine
+from kerncause.regression import Parameters, Problem, choose_engine, make_engine
+from kerncause.regression.broad import BroadEngine
 from kerncause.regression.dense import DenseEngine
 from kerncause.regression.lowrank import LowRankEngine
 from kerncause.regression.semidense import SemidenseEngine
@@ -59,6 +61,12 @@ def semidense_with(problem, at, r):
     )
 
 
+def broad_with(problem, at, m):
+    _, parents = inputs_of(problem, np.arange(problem.n))
+    rows = parents.pivots(at.parents, 1e-12, m).rows
+    return BroadEngine(problem, 0.01, problem.model.grouped(problem.response), parents, rows)
+
+
 KINDS = ["smooth", "heavy tails", "discrete", "collinear", "duplicated"]
 
 
@@ -100,7 +108,7 @@ def test_the_gradient_is_the_central_difference(kind, k):
     data, _ = table(3, kind, n=70, k=k)
     problem = problem_of(data, k)
     at = Parameters(1.3, np.linspace(0.8, 2.0, k), 0.4)
-    for engine in (engine_with(problem, at, 12, 8), semidense_with(problem, at, 8)):
+    for engine in (engine_with(problem, at, 12, 8), semidense_with(problem, at, 8), broad_with(problem, at, 12)):
         assert_gradient(engine, at)
 
 
@@ -126,6 +134,41 @@ def test_with_enough_pivots_it_is_the_dense_engine(kind):
         exact = DenseEngine(problem).evaluate(at).value
         assert engine_with(problem, at, 60, 60)._bounded(at, 40)[0] == pytest.approx(exact, rel=1e-6)
         assert semidense_with(problem, at, 60).evaluate(at).value == pytest.approx(exact, rel=1e-6)
+        assert broad_with(problem, at, 60).evaluate(at).value == pytest.approx(exact, rel=1e-6)
+
+
+def vectors(n=300, seed=0):
+    """A vector of five columns that follows one direction of three variables."""
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=(n, 3))
+    x = np.sin(a.sum(axis=1))[:, None] + 0.5 * rng.normal(size=(n, 5))
+    frame = pd.DataFrame(np.hstack([x, a]), columns=[f"x{j}" for j in range(5)] + ["a", "b", "c"])
+    return Dataset.from_frame(frame, groups={"x": [f"x{j}" for j in range(5)]})
+
+
+def test_vectors_that_follow_a_direction_are_projected_on_one_side_alone():
+    data = vectors()
+    fits = {
+        engine: LearnedKernelScore(data, engine, kernel="direction").fit("x", ["a", "b", "c"])
+        for engine in ("auto", "dense")
+    }
+    assert fits["auto"].engine == "broad"
+    assert fits["auto"].rank < 50
+    assert fits["auto"].value == pytest.approx(fits["dense"].value, abs=0.1)
+    assert fits["auto"].certified
+    problem = Problem(data.points("x"), tuple(map(data.points, "abc")), shape=DIRECTION)
+    at = Parameters(2.0, np.array([0.6, 0.5, 0.7]), 0.3)
+    engine = make_engine(problem, "lowrank", at, 0.01)
+    assert isinstance(engine, BroadEngine)
+    found, exact = engine.evaluate(at), DenseEngine(problem).evaluate(at)
+    assert found.value / 300 == pytest.approx(exact.value / 300, abs=0.01)
+    np.testing.assert_allclose(found.parents, exact.parents, rtol=1e-2, atol=1.0)
+    assert engine.certified(at)[0] == pytest.approx(exact.value)
+    assert engine.adapted(at) is engine
+    # Where the pivots no longer do, others are taken, or an exact engine.
+    wild = Parameters(2.0, np.array([9.0, 7.0, -8.0]), 0.3)
+    assert engine.evaluate(wild).excess > 0
+    assert engine.adapted(wild) is not engine
 
 
 def test_rows_are_worked_through_in_pieces_and_features_computed_again(monkeypatch):

@@ -166,7 +166,13 @@ def peak(engine, n, k, levels=0, memory=int(MOST_MEMORY)):
 
 @pytest.mark.parametrize(
     ("engine", "n", "k", "levels"),
-    [("dense", 1200, 1, 0), ("dense", 1200, 3, 0), ("semidense", 1800, 2, 0), ("compressed", 1200, 2, 0)],
+    [
+        ("dense", 1200, 1, 0),
+        ("dense", 1200, 3, 0),
+        ("semidense", 1800, 2, 0),
+        ("compressed", 1200, 2, 0),
+        ("broad", 1800, 1, 0),
+    ],
 )
 def test_exact_engines_take_what_they_say(engine, n, k, levels):
     took, said, own, *_ = peak(engine, n, k, levels)

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from kerncause.errors import ComputationError, OptionError
 from kerncause.regression.base import Engine, Parameters, Problem
+from kerncause.regression.broad import BroadEngine
 from kerncause.regression.compressed import CompressedEngine
 from kerncause.regression.dense import DenseEngine
 from kerncause.regression.lowrank import LowRankEngine
@@ -43,6 +44,7 @@ ENGINES: Mapping[str, EngineType] = {
     "dense": DenseEngine,
     "semidense": SemidenseEngine,
     "lowrank": LowRankEngine,
+    "broad": BroadEngine,
 }
 
 

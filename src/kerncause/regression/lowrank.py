@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from kerncause.linalg import Cholesky, shifted
 from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, Problem
+from kerncause.regression.broad import BroadEngine
 from kerncause.regression.compressed import CompressedEngine, joint_row_count
 from kerncause.regression.exact import exact_engine, exact_fits
 from kerncause.regression.factors import CHUNK_ROWS, JITTER, LEAST_JITTER, Basis, Inputs
@@ -236,7 +237,9 @@ class LowRankEngine:
         response = self._response_pivots(parameters, 1.0, most)
         parents = self.parents.pivots(parameters.parents, self._lack_in_ascent(parameters), most).rows
         if max(len(parents), len(response)) >= most and self._can_be_exact:
-            return exact_engine(self.problem, parameters, self.tolerance)
+            is_broad = len(parents) < most and BroadEngine.memory(self.problem, parameters) <= self.problem.memory
+            instead = BroadEngine.of if is_broad else exact_engine
+            return instead(self.problem, parameters, self.tolerance)
         return replace(self, response_pivots=response, parent_pivots=parents)
 
     def evaluate(self, parameters: Parameters) -> Evaluation:

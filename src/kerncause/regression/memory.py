@@ -9,6 +9,7 @@ from math import prod
 
 from kerncause.data import Dataset
 from kerncause.regression.base import MOST_MEMORY
+from kerncause.regression.broad import broad_bytes
 from kerncause.regression.compressed import combination_count, compressed_bytes
 from kerncause.regression.dense import dense_bytes
 from kerncause.regression.lowrank import EXACT_UP_TO, lowrank_bytes
@@ -74,15 +75,19 @@ def most_bytes(sizes: Sizes, engine: str, memory: float = MOST_MEMORY) -> float:
     """Return the bytes that one score takes at its worst, by an engine or by `auto`, which keeps within `memory`."""
     n, rows, v, k = sizes.n, sizes.rows, max(sizes.levels), sizes.parents
     dense = dense_bytes(n, v, k)
-    # Only a response that needs as many pivots as half of the rows makes it the dense engine.
-    semidense = max(semidense_bytes(n), dense if sizes.has_vectors or n <= WRITTEN_OUT else 0.0)
+    # Only a response that needs as many pivots as a third or half of the rows makes it the broad or the dense engine.
+    has_many_pivots = sizes.has_vectors or n <= WRITTEN_OUT
+    semidense = max(semidense_bytes(n), dense if has_many_pivots else 0.0)
     lowrank = lowrank_bytes(n, rows, sizes.columns, sizes.has_vectors, memory)
-    projected = max(lowrank, min(semidense, memory) if n <= EXACT_UP_TO else 0.0)
+    broad = max(broad_bytes(n, v), semidense)
+    instead = broad if has_many_pivots else semidense
+    projected = max(lowrank, min(instead, memory) if n <= EXACT_UP_TO else 0.0)
     levels = sorted(sizes.levels)[-k:] if k else []
     forced = {
         "dense": dense,
         "semidense": semidense,
         "lowrank": projected,
+        "broad": broad,
         "compressed": compressed_bytes(min(prod(levels), rows), v, k),
     }
     return forced[engine] if engine in forced else max(projected, min(_counted(sizes), memory))

@@ -65,7 +65,7 @@ class KernelScore(TableScore):
 
     Args:
         data: the table.
-        engine: `auto` (the cheapest), `dense`, `semidense`, `compressed` or `lowrank`.
+        engine: `auto` (the cheapest), `dense`, `semidense`, `broad`, `compressed` or `lowrank`.
         bandwidths: `per-parent` or `shared`.
         kernel: of the parents: `gaussian`, `matern32`, `matern52`, `rational-quadratic`, `direction` (a Gaussian along
             one weighted sum of them), or `auto`, the better of `gaussian` and `direction`.
