@@ -95,7 +95,7 @@ def settings_of(variant):
 
 def realisations(experiment, scale):
     """The realisations that an experiment draws, whatever the seeds of its cells are called."""
-    first = searches.FIRST_REALISATION if experiment.name == "searches" else 0
+    first = searches.FIRST_REALISATION if experiment.name in ("searches", "searches-adaptive") else 0
     return {first + cell.seed for cell in experiment.cells(scale)}
 
 
@@ -169,7 +169,7 @@ def test_the_protocol_says_what_is_done():
         "| realisations | 2000 to 2004 | 5000 to 5019 |",
         "| for each setting | 5 | 20 |",
         "Realisation k is drawn with seed 640000 + k",
-        "`searches` uses 1000 to 1012",
+        "`searches` and `searches-adaptive` use 1000 to 1012",
         "(`--scale smoke`) 1900;",
         f"below −{MOST_LOST:g} by more than its standard error",
         "nominal, heteroscedastic, heavy-tailed, linear, additive;",

@@ -42,6 +42,7 @@ FROZEN = {
     "appendix-1000": (1, "71c5d4d582e8"),
     "appendix-gradient": (1, "5934ae07feba"),
     "searches": (1, "36bc991a3b3f"),
+    "searches-adaptive": (1, "36bc991a3b3f"),
     "searches-networks": (1, "2f7cfada4e8d"),
     "accuracy-development": (1, "42acaaad561e"),
     "accuracy-test": (1, "61ee550cea16"),

@@ -17,6 +17,7 @@ from kerncause.experiments.specs import (
     fig4_real,
     fig4_time,
     searches,
+    searches_adaptive,
     searches_networks,
 )
 from kerncause.text import quoted
@@ -35,6 +36,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         appendix_1000.EXPERIMENT,
         appendix_gradient.EXPERIMENT,
         searches.EXPERIMENT,
+        searches_adaptive.EXPERIMENT,
         searches_networks.EXPERIMENT,
         accuracy.DEVELOPMENT,
         accuracy.TEST,

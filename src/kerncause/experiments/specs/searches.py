@@ -47,13 +47,20 @@ def measure(cell: Cell) -> dict[str, Any]:
     return measured(cell.method, *simulated_table(replace(cell, seed=FIRST_REALISATION + cell.seed)))
 
 
-def measured(search: str, data: Dataset, truth: DAG, max_parents: int | None = None) -> dict[str, Any]:
+def measured(
+    search: str,
+    data: Dataset,
+    truth: DAG,
+    max_parents: int | None = None,
+    score_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
     """Return how near a search came to the truth and what it took; of the optimum also what pruning would cost."""
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore", DataWarning)
-        ledger = Ledger(make_score("learned", data))
+        ledger = Ledger(make_score("learned", data, **(score_options or {})))
         begun = process_time()
-        outcome = SEARCHES[search](ledger, max_parents=max_parents)
+        outcome = SEARCHES[search](ledger, max_parents=max_parents, **options)
         seconds, scores = process_time() - begun, ledger.computed
         found = {
             **nearness(truth, outcome.graph),
