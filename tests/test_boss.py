@@ -240,6 +240,11 @@ def test_looking_ahead_ends_within_the_limit_on_any_score(size, seed, max_parent
     assert all(len(dag.parents(node)) <= max_parents for node in dag.nodes)
 
 
+def test_both_ways_is_yes_or_no():
+    with pytest.raises(OptionError, match=r"both_ways \(--both-ways\) cannot be"):
+        boss(RandomScore(3, 0), both_ways="false")
+
+
 @pytest.mark.parametrize("lookahead", [0, 4, 1.5, "2", None, True])
 def test_odd_lookaheads_are_refused(lookahead):
     with pytest.raises(OptionError, match=r"lookahead \(--lookahead\) cannot be"):

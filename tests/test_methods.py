@@ -211,7 +211,7 @@ def test_graphs_can_be_converted(tmp_path):
         (["--set", "tie_weight=maybe"], "tie_weight cannot be 'maybe'"),
         (["--tolerance", "0.1", "--set", "tolerance=0.2"], "tolerance is given by --tolerance and by --set"),
         (["--score", ""], "there is no score ''"),
-        (["--search", "pc", "--engine", "dense"], "--engine, --tolerance or --set"),
+        (["--search", "pc", "--engine", "dense"], "--engine, --tolerance, --expected-degree or --set"),
         (["--method", "notears", "--timeout", "0"], "timeout (--timeout) cannot be"),
     ],
 )

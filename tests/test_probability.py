@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 
-from kerncause import Dataset, LearnedKernelScore, OptionError
+from kerncause import Dataset, LearnedKernelScore, OptionError, discover
 from kerncause.data import Points
+from kerncause.errors import DataWarning
 from kerncause.kernels import DIRECTION, ELLIPSOID, entropy, least_noise
 from kerncause.regression import Nearness, Parameters, Problem, left_out, nearness
 from kerncause.scores.probability import _loss, log_probability
@@ -60,7 +61,7 @@ def evidence_of(rows):
     return np.stack([np.log(rows.counted), np.log(rows.shares), rows.near])
 
 
-@pytest.mark.parametrize("exact_rows", [1000, 0])
+@pytest.mark.parametrize("written_out", [1000, 0])
 @pytest.mark.parametrize("is_coarse", [True, False])
 @pytest.mark.parametrize(
     ("parents", "shape", "values"),
@@ -72,13 +73,14 @@ def evidence_of(rows):
     ],
 )
 def test_rows_left_out_are_predicted_as_by_a_fit_without_them(
-    monkeypatch, exact_rows, is_coarse, parents, shape, values
+    monkeypatch, written_out, is_coarse, parents, shape, values
 ):
-    monkeypatch.setattr(left_out, "EXACT_ROWS", exact_rows)
+    monkeypatch.setattr(left_out, "WRITTEN_OUT", written_out)
+    monkeypatch.setattr(left_out, "EXACT_ROWS", written_out)
     frame = table(is_coarse=is_coarse)
     at = Parameters(1.3, np.array(values), 0.2)
     problem = Problem(points_of(frame, "x"), tuple(points_of(frame, p) for p in parents), shape=shape)
-    found = nearness(problem, at)
+    found = nearness(problem, at, [True] * len(parents))
     codes = problem.response.codes
     rows = Nearness(np.ones(len(codes)), codes, *by_hand(frame, parents, at, shape))
     # Rows that are alike stand together: compare what each row adds to the likelihood of any calibration.
@@ -90,7 +92,7 @@ def test_rows_left_out_are_predicted_as_by_a_fit_without_them(
     ):
         one = _loss(np.array([*b, *tau]), rows, evidence_of(rows))[0]
         other = _loss(np.array([*b, *tau]), found, evidence_of(found))[0]
-        assert other == pytest.approx(one, abs=1e-6 if exact_rows else 0.02)
+        assert other == pytest.approx(one, abs=1e-6 if written_out else 0.02)
     assert found.counts.sum() == len(frame)
 
 
@@ -104,16 +106,18 @@ def test_rows_that_are_counted_are_rows():
         Points.of(frame[["x"]].to_numpy(), counts),
         (Points.of(frame[["a"]].to_numpy(), counts),),
     )
-    assert log_probability(nearness(short, at)) == pytest.approx(log_probability(nearness(long, at)), abs=1e-6)
+    assert log_probability(nearness(short, at, [True])) == pytest.approx(
+        log_probability(nearness(long, at, [True])), abs=1e-6
+    )
 
 
 def test_some_of_many_rows_stand_for_all(monkeypatch):
     frame = table(600)
     at = Parameters(1.3, np.array([0.8]), 0.2)
     problem = Problem(points_of(frame, "x"), (points_of(frame, "a"),))
-    every = log_probability(nearness(problem, at))
+    every = log_probability(nearness(problem, at, [False]))
     monkeypatch.setattr(left_out, "MOST_ROWS", 300)
-    some = nearness(problem, at)
+    some = nearness(problem, at, [False])
     assert some.counts.sum() == pytest.approx(600)
     assert log_probability(some) == pytest.approx(every, rel=0.2)
 
@@ -124,7 +128,7 @@ def test_a_value_that_is_left_out_with_others_is_no_matter(monkeypatch):
     frame.loc[1, "x"] = 2.0  # not among every seventh
     monkeypatch.setattr(left_out, "MOST_ROWS", 8)
     problem = Problem(points_of(frame, "x"), (points_of(frame, "a"),))
-    value = log_probability(nearness(problem, Parameters(1.3, np.array([0.8]), 0.2)))
+    value = log_probability(nearness(problem, Parameters(1.3, np.array([0.8]), 0.2), [False]))
     assert math.isfinite(value)
     assert value < 0
 
@@ -163,8 +167,8 @@ def test_no_parents_are_worth_more_than_the_entropy(x, seed, bandwidth, noise):
     a = np.random.default_rng(seed).normal(size=len(x))
     response = Points.of(np.array(x, dtype=float)[:, None])
     at = Parameters(1.0, np.array([bandwidth]), noise)
-    value = log_probability(nearness(Problem(response, (Points.of(a[:, None]),)), at))
-    alone = log_probability(nearness(Problem(response, ()), Parameters(1.0, np.empty(0), noise)))
+    value = log_probability(nearness(Problem(response, (Points.of(a[:, None]),)), at, [False]))
+    alone = log_probability(nearness(Problem(response, ()), Parameters(1.0, np.empty(0), noise), []))
     assert alone == pytest.approx(-len(x) * entropy(response), abs=1e-4)
     assert alone - 1e-6 <= value <= 0.0
 
@@ -203,6 +207,43 @@ def test_what_cannot_be_known_gains_nothing():
     score = LearnedKernelScore(data, kernel="auto", evidence="bic", **OPTIONS)
     assert score.local_score("x", names) < score.local_score("x")
     assert score.fit("x", names).noise >= least_noise(data.points("x")) * 0.999
+
+
+def test_copies_of_rows_say_nothing_of_others():
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"x": rng.integers(0, 4, size=60), "a": rng.normal(size=60), "c": rng.integers(0, 3, size=60)})
+    twice = pd.concat([frame, frame[:12]])
+    for parents in (["a"], ["a", "c"]):
+        score = LearnedKernelScore(Dataset.from_frame(twice), evidence="bic", **OPTIONS)
+        assert score.local_score("x", parents) < score.local_score("x")
+
+
+def test_rows_alike_in_discrete_parents_count_beside_continuous_ones():
+    frame = table(80, is_coarse=True).assign(z=np.random.default_rng(1).normal(size=80))
+    at = Parameters(1.3, np.array([0.8, 1.0]), 0.2)
+    x, a, z = (points_of(frame, name) for name in "xaz")
+    both = nearness(Problem(x, (a, z)), at, [True, False])
+    alone = nearness(Problem(x, (a,)), Parameters(1.3, np.array([0.8]), 0.2), [True])
+    shown = {tuple(row) for row in np.round(both.counted, 9)}
+    assert shown == {tuple(row) for row in np.round(alone.counted, 9)}
+
+
+def test_what_pivots_lack_is_said(monkeypatch):
+    monkeypatch.setattr(left_out, "WRITTEN_OUT", 0)
+    monkeypatch.setattr(left_out, "EXACT_ROWS", 0)
+    monkeypatch.setattr(left_out, "MOST_PIVOTS", 5)
+    frame = table(200)
+    data = Dataset.from_frame(frame, kinds={"x": "ordinal"})
+    fit = LearnedKernelScore(data, parent_bounds=(0.05, 0.06), **OPTIONS).fit("x", ["a"])
+    assert not fit.certified
+    assert fit.error_bound > 0.1
+
+
+def test_a_part_of_the_rows_is_judged_as_the_whole():
+    frame = pd.DataFrame({"x": np.arange(120) % 60, "a": np.random.default_rng(0).normal(size=120)})
+    data = Dataset.from_frame(frame, kinds={"x": "ordinal"})
+    half = LearnedKernelScore(data.sampled(np.random.default_rng(1)), **OPTIONS)
+    assert not half.fit("x", ["a"]).is_probability
 
 
 def test_a_true_parent_gains_and_no_more_than_the_entropy():
@@ -264,3 +305,39 @@ def test_gaps_and_halves_keep_the_scale():
     part = score.restricted_to({"a", "b"})
     assert np.isin(part.data.response("a").values, score.data.response("a").values).all()
     assert score.local_score("a", ["b"]) == pytest.approx(part.local_score("a", ["b"]), abs=0.02)
+
+
+def test_halves_know_the_categories_of_the_whole():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"t": ["rare", *rng.choice(["a", "b", "c"], size=79)], "y": rng.normal(size=80)})
+    frame["z"] = frame["y"] + (frame["t"] == "a") + 0.1 * rng.normal(size=80)
+    with pytest.warns(DataWarning, match="categories=delta"):
+        found = discover(frame, preset="adaptive", search="exact", confidence=4, workers=1)
+    assert found.confidence is not None
+    assert found.confidence.replicates == 4
+
+
+def test_the_share_explained_is_that_of_the_response_as_it_is_seen():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=150)
+    frame = pd.DataFrame({"x": x, "y": x + 0.3 * rng.normal(size=150)})
+    shares = []
+    for table_seen in (frame, frame.assign(y=np.exp(2.5 * frame["y"]))):
+        found = discover(table_seen, preset="adaptive", workers=1)
+        shares.append(found.explain("x", "y").explained)
+    assert shares[0] == pytest.approx(shares[1], abs=1e-3)
+
+
+def test_a_response_of_one_value_after_scaling_is_nothing_to_explain():
+    rng = np.random.default_rng(6)
+    y = rng.normal(size=100)
+    y[:10] = [50, 60, 70, 80, 90, 100, 110, 120, 130, 140]
+    frame = pd.DataFrame({"y": y, "a": rng.normal(size=100)})
+    frame.loc[10:, "a"] = np.nan
+    data = Dataset.from_frame(frame, missing="testwise")
+    assert LearnedKernelScore(data, response_scaling="robust").fit("y", ["a"]).value == 0.0
+
+
+def test_the_preset_is_of_one_score():
+    with pytest.raises(OptionError, match="preset adaptive means score learned, not gp"):
+        discover(table(), preset="adaptive", score="gp")

@@ -18,11 +18,12 @@ from kerncause.text import quoted
 
 @dataclass(frozen=True)
 class Preset:
-    """Options of score and search under one name, and which search."""
+    """Options of score and search under one name, and which search and which score, if only one will do."""
 
     score: Mapping[str, Any]
     search: Mapping[str, Any]
     search_name: str | None = None
+    score_name: str | None = None
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -44,12 +45,13 @@ PRESETS: Mapping[str, Preset] = {
             "noise_floor": "entropy",
         },
         search={},
+        score_name="learned",
     ),
 }
 
 # Where the command line calls an argument otherwise.
 OPTION_NAMES = {
-    "score_options": "--engine, --tolerance or --set",
+    "score_options": "--engine, --tolerance, --expected-degree or --set",
     "test_options": "--set",
     "method_options": "--set",
 }
@@ -147,6 +149,9 @@ class Plan:
         score = DEFAULT_SCORE if score is None else score
         if isinstance(score, str):
             find_score(score)
+            of_preset = None if preset is None else PRESETS[preset].score_name
+            if of_preset not in (None, score):
+                raise OptionError(f"preset {preset} means score {of_preset}, not {score}: leave out one of the two")
         else:
             _refuse_options_of_object("score", score_options, preset)
         chosen = _chosen(preset, dict(score_options or {}), of_search)

@@ -63,18 +63,25 @@ class Repeating:
 
     def replicate(self, number: int) -> Replicate:
         """Learn the graph of one replicate, on one core."""
-        rng = np.random.default_rng([self.seed, number, get_args(How).index(self.how)])
-        table = self.table.sampled(rng, self.how == "bootstrap")
-        graph, dag = Learning(table, self.planned_for(table), self.seed, 1, None, Told()).graphs()
+        table = self._rows_of(self.table, number)
+        graph, dag = Learning(table, self.planned_for(table, number), self.seed, 1, None, Told()).graphs()
         return Replicate(number, graph.directed_edges, graph.undirected_edges, dag.edges)
 
-    def planned_for(self, table: Dataset) -> Plan:
-        """Return the plan for other rows: a score or test that is made already is made again for them."""
+    def _rows_of(self, table: Dataset, number: int) -> Dataset:
+        """Return the rows of a replicate, of the table or of the table as a score sees it."""
+        rng = np.random.default_rng([self.seed, number, get_args(How).index(self.how)])
+        return table.sampled(rng, self.how == "bootstrap")
+
+    def planned_for(self, table: Dataset, number: int) -> Plan:
+        """Return the plan for the rows of a replicate: a score or test that is made already is made again for them.
+
+        A kernel score sees them on the scale of the whole table, with the categories that there are in the whole.
+        """
         plan = self.plan
         if plan.by == "test":
             return replace(plan, test=_made_again(plan.test, table, "test"))
         if plan.by == "score" and self.whole is not None:
-            score = type(self.whole.score)(table, **self.whole.score.options)
+            score = type(self.whole.score)(self._rows_of(self.whole.score.data, number), **self.whole.score.options)
             return replace(plan, score=WarmScore(score, self.whole))
         return replace(plan, score=_made_again(plan.score, table, "score")) if plan.by == "score" else plan
 
@@ -118,7 +125,7 @@ class Repeat:
     def check(self, table: Dataset, plan: Plan, seed: int) -> None:
         """Refuse, before any work is done, a file that cannot be gone on with, and a plan that cannot be repeated."""
         work = Repeating(table, plan, seed, self.how)
-        work.planned_for(table)
+        work.planned_for(table, 0)
         with self._journal(work):
             pass
 

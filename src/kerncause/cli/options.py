@@ -211,7 +211,7 @@ def refuse_twice(options: Mapping[str, Any], named: Mapping[str, Any]) -> None:
     """Refuse a setting that is given by an option of its own and by --set as well."""
     for name in options:
         if name in named:
-            raise OptionError(f"{name} is given by --{name} and by --set: say it once")
+            raise OptionError(f"{name} is given by --{name.replace('_', '-')} and by --set: say it once")
 
 
 def refuse_with_dask(**options: Any) -> None:

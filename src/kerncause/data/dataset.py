@@ -449,7 +449,8 @@ def _warnings(table: Floats, variables: Sequence[Variable]) -> tuple[str, ...]:
     if coded:
         said.append(
             f"{listed(coded)} {'are' if len(coded) > 1 else 'is'} categorical with three or more values, coded as "
-            "numbers in alphabetical or given order: list the levels if they have an order of their own"
+            "numbers in alphabetical or given order: list the levels if they have an order of their own, or have them "
+            "seen as the same or different (categories=delta, or the preset adaptive)"
         )
     present = ~np.isnan(table)
     shared = present.T.astype(np.float64) @ present

@@ -128,7 +128,7 @@ class FittedModel:
 
     def share_explained(self) -> float:
         """Return the share of the response's variance in kernel space that the parents predict, each row left out."""
-        response, n = self.data.points(self.target), self.data.n_rows
+        response, n = self.data.response(self.target), self.data.n_rows
         width = self.fit.response_bandwidth or median_heuristic(response)
         Y = gaussian(squared_distances(response.values), width)
         Y = Y - Y.mean(axis=0)

@@ -1,4 +1,4 @@
-"""The noise that a response of few values keeps, whatever its parents: none can be worth more than its entropy.
+"""The noise that a response of few values keeps, whatever its parents.
 
 A density has no upper limit, so a response of few values, which a smooth function can meet exactly, would be worth any
 number of nats. But to know it is worth its entropy and no more,
@@ -6,7 +6,8 @@ number of nats. But to know it is worth its entropy and no more,
     H = -sum over values v of (c_v / n) log(c_v / n)
 
 per row. Without parents the likelihood is highest at some bandwidth s_0, with the deviation of the features there as
-the noise, s_e0; with parents that predict all of it gains n log(s_e0 / s_e). So
+the noise, s_e0; with parents that predict everything the determinant gains n log(s_e0 / s_e) (and the residuals n/2
+at the most, whatever the noise). That may be no more than n H:
 
     s_e >= s_e0 exp(-H)
 

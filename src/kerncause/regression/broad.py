@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from kerncause.linalg import Cholesky, shifted
 from kerncause.regression.base import LOG_2PI, Engine, Evaluation, Parameters, Problem
+from kerncause.regression.dense import dense_bytes
 from kerncause.regression.exact import exact_engine
 from kerncause.regression.factors import JITTER, Inputs
 from kerncause.regression.response import NO_PIVOTS, GroupedResponse
@@ -68,8 +69,9 @@ class BroadEngine:
 
     @staticmethod
     def memory(problem: Problem, start: Parameters) -> float:
-        """Bytes held at the peak of one evaluation."""
-        return broad_bytes(problem.n, len(problem.response.distinct))
+        """Bytes held at the peak of one evaluation, or of the exact engine that certifies."""
+        v = len(problem.response.distinct)
+        return max(broad_bytes(problem.n, v), dense_bytes(problem.n, v, len(problem.parents)))
 
     @property
     def rank(self) -> int:

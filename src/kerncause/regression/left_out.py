@@ -22,12 +22,15 @@ variance of the prediction, r = s_e^2 / (1/a - s_e^2), and one more row as value
     share  = (r max(p, 0) + f) / (r sum of max(p, 0) + 1)
 
 Rows with the very same parents, without the kernel, give (N_g - e_k + f) / c_g: both are means of a Dirichlet
-distribution (Heckerman, Geiger and Chickering 1995). With continuous parents the second says nothing but f.
+distribution (Heckerman, Geiger and Chickering 1995). Only discrete parents count for the second: rows that are the same
+in continuous ones as well are copies of each other, and say nothing of what a new row would be.
 
-Of up to `EXACT_ROWS` distinct rows Q is computed as it stands, O(u^3); of more from a projection on pivots that miss
-next to nothing of K_PA against the noise, O(u m^2). Of more than `MOST_ROWS` rows evenly spaced ones stand for all.
+Q is computed from a projection on pivots that miss next to nothing of K_PA against the noise, O(u m^2), or as it
+stands, O(u^3), where that takes too many and there are at most `EXACT_ROWS` distinct rows. Beyond, `missing` says what
+the pivots lack. Of more than `MOST_ROWS` rows evenly spaced ones stand for all.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,7 +45,8 @@ from kerncause.regression.factors import LEAST_JITTER, Inputs, side_by_side
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-EXACT_ROWS = 700
+WRITTEN_OUT = 300
+EXACT_ROWS = 3000
 MOST_PIVOTS = 700
 MOST_ROWS = 10_000
 # What pivots may miss of the trace of K_PA, in units of the variance of the noise.
@@ -60,7 +64,8 @@ class Nearness:
         values: (r,) which value they have.
         near: (r, v) -a/2 |phi_l - mu|^2 up to a constant for each row.
         shares: (r, v) how often each value is predicted to occur; they sum to 1.
-        counted: (r, v) the same from rows with the very same parents.
+        counted: (r, v) the same from rows with the very same discrete parents.
+        missing: the trace that the projection of K_PA lacks, in units of the variance of the noise.
     """
 
     counts: Floats
@@ -68,10 +73,17 @@ class Nearness:
     near: Floats
     shares: Floats
     counted: Floats
+    missing: float = 0.0
 
 
-def nearness(problem: Problem, parameters: Parameters) -> Nearness:
-    """Return how near the prediction of each row from all others lies to every value of the response."""
+def nearness(problem: Problem, parameters: Parameters, is_discrete: Sequence[bool]) -> Nearness:
+    """Return how near the prediction of each row from all others lies to every value of the response.
+
+    Args:
+        problem: the response and its parents.
+        parameters: of their kernels.
+        is_discrete: for each parent, whether rows with the same value are more than copies.
+    """
     everywhere, n = problem.response.counts / problem.n, problem.n
     problem = _thinned(problem)
     codes, representatives = distinct_parents(problem)
@@ -84,7 +96,7 @@ def nearness(problem: Problem, parameters: Parameters) -> Nearness:
     outputs = problem.model.grouped(problem.response).factor(parameters.response_bandwidth)[0]
     M = outputs @ outputs.T / problem.n
     noise2, root = parameters.noise**2, inputs.root_weights[:, None]
-    diagonal, h = _solved(inputs, parameters.parents, noise2, (table / root) @ np.hstack([M, np.eye(v)]))
+    diagonal, h, missing = _solved(inputs, parameters.parents, noise2, (table / root) @ np.hstack([M, np.eye(v)]))
     precision = ((counts - 1.0) / noise2 + diagonal) / counts
     g, k = np.nonzero(table)
     a, (of_features, of_values) = precision[g, None], np.split(h / root, 2, axis=1)
@@ -94,14 +106,31 @@ def nearness(problem: Problem, parameters: Parameters) -> Nearness:
     predicted = np.maximum(own - ((own - share[g]) / noise2 + of_values[g]) / a, 0.0)
     worth = noise2 / np.maximum(1.0 / a - noise2, RIDGE * noise2)
     shares = worth * predicted + everywhere
-    counted = (table[g] - own + everywhere) / counts[g, None]
-    return Nearness(table[g, k] * (n / problem.n), k, near, shares / shares.sum(axis=1, keepdims=True), counted)
+    shares /= shares.sum(axis=1, keepdims=True)
+    alike = _with_equal(problem, is_discrete, codes, representatives, table)[g]
+    counted = (alike - own + everywhere) / alike.sum(axis=1, keepdims=True)
+    return Nearness(table[g, k] * (n / problem.n), k, near, shares, counted, missing)
+
+
+def _with_equal(
+    problem: Problem, is_discrete: Sequence[bool], codes: Ints, representatives: Ints, table: Floats
+) -> Floats:
+    """Return, for each distinct row of the parents, how often values occur with the same discrete parents, (u, v)."""
+    if all(is_discrete):
+        return table
+    discrete = tuple(parent for parent, kept in zip(problem.parents, is_discrete, strict=True) if kept)
+    number, _ = distinct_parents(replace(problem, parents=discrete))
+    of_row = number[representatives]
+    summed = np.zeros((int(number.max()) + 1, table.shape[1]))
+    np.add.at(summed, of_row, table)
+    return np.asarray(summed[of_row])
 
 
 def nearness_bytes(rows: int, values: int) -> float:
     """Return the bytes held at the peak, roughly: features and what they are solved with, and tables of the values."""
     rows = min(rows, MOST_ROWS)
-    return 8.0 * rows * (2.5 * min(rows, MOST_PIVOTS) + 12.0 * values)
+    exactly = 3.5 * rows if rows <= EXACT_ROWS else 0.0
+    return 8.0 * rows * (max(2.5 * min(rows, MOST_PIVOTS), exactly) + 12.0 * values)
 
 
 def _thinned(problem: Problem) -> Problem:
@@ -117,16 +146,25 @@ def _thinned(problem: Problem) -> Problem:
     return replace(problem, response=some(problem.response), parents=tuple(map(some, problem.parents)))
 
 
-def _solved(inputs: Inputs, parameters: Floats, noise2: float, B: Floats) -> tuple[Floats, Floats]:
-    """Return the diagonal of Q, (u,), and Q B."""
-    if len(inputs.points) <= EXACT_ROWS:
-        R = inputs.matrix(parameters) * np.outer(inputs.root_weights, inputs.root_weights)
-        factor = Cholesky.of(shifted(R, noise2), "the kernel matrix of the distinct parent rows with its noise")
-        return np.diagonal(factor.inverse()).copy(), factor.solve(B)
-    pivots = inputs.pivots(parameters, LACK * noise2, MOST_PIVOTS)
+def _solved(inputs: Inputs, parameters: Floats, noise2: float, B: Floats) -> tuple[Floats, Floats, float]:
+    """Return the diagonal of Q, (u,), Q B, and what a projection lacks."""
+    u = len(inputs.points)
+    if u <= WRITTEN_OUT:
+        return *_exactly_solved(inputs, parameters, noise2, B), 0.0
+    most = min(MOST_PIVOTS, u // 3 if u <= EXACT_ROWS else u)
+    pivots = inputs.pivots(parameters, LACK * noise2, most)
+    if len(pivots.rows) >= most and u <= EXACT_ROWS:
+        return *_exactly_solved(inputs, parameters, noise2, B), 0.0
     basis = inputs.basis(parameters, pivots.rows, LEAST_JITTER)
     V = np.vstack([basis.features(basis.kernel(rows)) for rows in inputs.chunks()])
     factor = Cholesky.of(shifted(V.T @ V, noise2), "the projected kernel matrix with its noise")
     through = V @ factor.inverse_lower().T
     diagonal = (1.0 - np.einsum("ij,ij->i", through, through)) / noise2
-    return diagonal, (B - V @ factor.solve(V.T @ B)) / noise2
+    missing = max(float(np.square(inputs.root_weights).sum() - np.vdot(V, V)), 0.0) / noise2
+    return diagonal, (B - V @ factor.solve(V.T @ B)) / noise2, missing
+
+
+def _exactly_solved(inputs: Inputs, parameters: Floats, noise2: float, B: Floats) -> tuple[Floats, Floats]:
+    R = inputs.matrix(parameters) * np.outer(inputs.root_weights, inputs.root_weights)
+    factor = Cholesky.of(shifted(R, noise2), "the kernel matrix of the distinct parent rows with its noise")
+    return np.diagonal(factor.inverse()).copy(), factor.solve(B)

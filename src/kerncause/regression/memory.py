@@ -79,7 +79,7 @@ def most_bytes(sizes: Sizes, engine: str, memory: float = MOST_MEMORY) -> float:
     has_many_pivots = sizes.has_vectors or n <= WRITTEN_OUT
     semidense = max(semidense_bytes(n), dense if has_many_pivots else 0.0)
     lowrank = lowrank_bytes(n, rows, sizes.columns, sizes.has_vectors, memory)
-    broad = max(broad_bytes(n, v), semidense)
+    broad = max(broad_bytes(n, v), dense)
     instead = broad if has_many_pivots else semidense
     projected = max(lowrank, min(instead, memory) if n <= EXACT_UP_TO else 0.0)
     levels = sorted(sizes.levels)[-k:] if k else []

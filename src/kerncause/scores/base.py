@@ -125,7 +125,7 @@ class LocalFit:
         kernel: the kernel of the parents: `gaussian`, or `direction`, along one weighted sum of them.
         weights: of a direction, the weights of each parent's columns; `bandwidths` then has one over their length.
         complexity: the nats that were taken off for evidence (`kerncause.scores.evidence`): the maximum of S/n is
-            `value + complexity`.
+            `value + complexity`, unless that is a probability.
         rival: the fit with the other kernel, where both were tried and this one was better.
         is_probability: whether `value` is of the probability of a discrete variable (`kerncause.scores.probability`).
     """

@@ -56,6 +56,8 @@ DOUBT_OF_PROMISE = 10.0
 NOTHING_BESIDE = 0.01
 # Nats that may be missing of a maximum that is one of many to be counted.
 ENOUGH_FROM_OTHER_ROWS = 0.05
+# What a projection may lack where a probability is to count as certified, in units of the variance of the noise.
+MOST_MISSING = 0.1
 # How much rougher engines may be on fewer rows.
 ROUGHER = 10.0
 
@@ -73,6 +75,7 @@ class KernelScore(TableScore):
         expected_degree: how many neighbours a variable has on average, for that.
         scaling: on what scale numbers are seen: `standard`, `rank`, `robust` or `power` (`kerncause.data.views`).
         categories: how those without order are seen: `codes` or `delta`.
+        response_scaling: on what scale numbers are seen as what is to be explained; None: as `scaling`.
         starts: how many starts the optimiser gets, 1 to 5.
         tolerance: how far, in nats per output column, `LocalFit.value` may lie from the exact score.
         parent_bounds: where each s_k may lie. The upper end acts as a penalty for parents: a parent that
@@ -315,8 +318,16 @@ class KernelScore(TableScore):
         dispersion = 1.0 if is_probable else max(overdispersion(response), 1.0)
         cost = evidence.cost(response.n, parameters, len(names), len(self.data.names) - 1, dispersion)
         if is_probable:
-            value = log_probability(nearness(subject.problem, self._checked(fit, subject)))
-            return replace(fit, value=value - cost, complexity=cost, is_probability=True)
+            is_discrete = [self.data.variable(name).level_codes is not None for name in names]
+            rows = nearness(subject.problem, self._checked(fit, subject), is_discrete)
+            return replace(
+                fit,
+                value=log_probability(rows) - cost,
+                complexity=cost,
+                is_probability=True,
+                error_bound=max(fit.error_bound, rows.missing),
+                certified=fit.certified and rows.missing <= MOST_MISSING,
+            )
         return replace(fit, value=fit.value - cost, complexity=cost) if cost else fit
 
     def _is_probability(self, target: str) -> bool:

@@ -24,7 +24,7 @@ Where this departs from the paper, and why:
 
 import numpy as np
 
-from kerncause.data import Dataset, Kind, Points
+from kerncause.data import Dataset, Points
 from kerncause.errors import OptionError
 from kerncause.kernels import (
     GAUSSIAN,
@@ -68,7 +68,8 @@ class LearnedKernelScore(KernelScore):
         scaling: on what scale numbers are seen.
         categories: how those without order are seen.
         response_kernel: `gaussian`, `matern32`, `matern52` or `rational-quadratic`.
-        noise_floor: `none`, or `entropy`: no parents are worth more nats than the entropy of the response.
+        noise_floor: `none`, or `entropy`: the noise cannot fall below that of no parents by more than the entropy.
+        response_scaling: on what scale numbers are seen as what is to be explained; None: as `scaling`.
         discrete: of which likelihood responses of few values are: the `density` of their features, or the `probability`
             of the values (`kerncause.scores.probability`).
         tie_weight: whether J counts pairs of tied values by weight; the paper does not.
@@ -155,9 +156,9 @@ class LearnedKernelScore(KernelScore):
         )
 
     def _is_probability(self, target: str) -> bool:
-        is_discrete = self.data.variable(target).kind in (Kind.ORDINAL, Kind.CATEGORICAL)
-        is_asked_for = self._options["discrete"] == "probability"
-        return is_asked_for and is_discrete and len(self._table.response(target).distinct) <= MOST_VALUES
+        # By the levels of the whole table: a part of its rows is judged in the same way.
+        codes = self.data.variable(target).level_codes
+        return self._options["discrete"] == "probability" and codes is not None and len(codes) <= MOST_VALUES
 
     def most_memory(self, parents: int) -> float:
         """Return the bytes that one of its scores takes at its worst."""

@@ -73,6 +73,6 @@ class TableScore(OfTable, ABC):
 
 def nothing_to_explain(data: Dataset, target: str) -> LocalFit | None:
     """Return a fit of value 0 if gaps elsewhere left no row, or one value: then no parent gains anything."""
-    if data.n_rows > 0 and len(data.points(target).distinct) > 1:
+    if data.n_rows > 0 and len(data.response(target).distinct) > 1:
         return None
     return LocalFit(value=0.0, engine="none", evaluations=0, rows=data.n_rows)

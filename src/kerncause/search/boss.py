@@ -77,10 +77,12 @@ def boss(
         raise OptionError(f"restarts (--restarts) cannot be {restarts}: give a whole number of 0 or more")
     if isinstance(lookahead, bool) or lookahead not in (1, 2, 3):
         raise OptionError(f"lookahead (--lookahead) cannot be {lookahead}: give 1, 2 or 3")
+    if not isinstance(both_ways, bool):
+        raise OptionError(f"both_ways (--both-ways) cannot be {both_ways}: give true or false")
     ledger = Ledger.of(score)
     limits = Knowledge.of(knowledge).limits(ledger.variables)
     pairs = Pairs(shortlist, limits)
-    choice = _Choice(parent_limit(max_parents, limits), lookahead, bool(both_ways))
+    choice = _Choice(parent_limit(max_parents, limits), lookahead, both_ways)
     run = _Run(ledger, choice, limits, pairs, watch or (lambda _: None))
     rng = np.random.default_rng(seed)
     size = len(ledger.variables)
