@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas, lapack
+from scipy.spatial.distance import cdist
 from threadpoolctl import ThreadpoolController
 
 from kerncause.errors import ComputationError
@@ -46,6 +47,17 @@ def squared_distances(points: Floats) -> Floats:
     for column in points.T:
         total += np.subtract.outer(column, column) ** 2
     return total
+
+
+def squares_between(left: Floats, right: Floats) -> Floats:
+    """Return |l_i - r_j|^2 for the rows of two arrays, (n, l) and (m, l), as (n, m).
+
+    The same numbers as `cdist`, which takes several times as long where there is one column.
+    """
+    if left.shape[1] == 1:
+        difference = left - right[:, 0]
+        return np.asarray(np.square(difference, out=difference))
+    return np.asarray(cdist(left, right, "sqeuclidean"))
 
 
 @dataclass(frozen=True, eq=False)

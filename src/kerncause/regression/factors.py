@@ -18,12 +18,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
 from kerncause.data import Points
 from kerncause.errors import ComputationError
 from kerncause.kernels import ELLIPSOID, Shape, scatter
-from kerncause.linalg import Cholesky, Pivots, pivoted_cholesky, pivots_of_matrix, shifted
+from kerncause.linalg import Cholesky, Pivots, pivoted_cholesky, pivots_of_matrix, shifted, squares_between
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -59,6 +58,7 @@ class Basis:
         inputs: what the kernel is of.
         parameters: those of its shape.
         at: (m, d) the pivots.
+        scaled: (m, c) their coordinates.
         K_mm: (m, m).
         slope: (m, m) -2 k'(t) of the pivots, for a Gaussian K_mm itself.
         inverse: (m, m) L^-1.
@@ -67,6 +67,7 @@ class Basis:
     inputs: "Inputs"
     parameters: Floats
     at: Floats
+    scaled: Floats
     K_mm: Floats
     slope: Floats
     inverse: Floats
@@ -79,8 +80,7 @@ class Basis:
         """Return K_nm and its slope (for a Gaussian the same array), scaled by the root of their weights."""
         inputs = self.inputs
         left = inputs.scaled(self.parameters, inputs.points[rows])
-        t: Floats = cdist(left, inputs.scaled(self.parameters, self.at), "sqeuclidean")
-        K_nm, slope = inputs.shape.profile.both(t)
+        K_nm, slope = inputs.shape.profile.both(squares_between(left, self.scaled))
         K_nm *= inputs.root_weights[rows, None]
         if slope is not K_nm:
             slope *= inputs.root_weights[rows, None]
@@ -136,7 +136,7 @@ class Inputs:
     def matrix_and_slope(self, parameters: Floats) -> tuple[Floats, Floats]:
         """Return the kernel of all rows with all, and its slope (for a Gaussian the same array)."""
         coordinates = self.scaled(parameters, self.points)
-        return self.shape.profile.both(cdist(coordinates, coordinates, "sqeuclidean"))
+        return self.shape.profile.both(squares_between(coordinates, coordinates))
 
     def gradient(self, scatter: Floats, parameters: Floats) -> Floats:
         """Return the derivatives by the parameters of the shape, from the scatter of all pairs."""
@@ -151,14 +151,14 @@ class Inputs:
         """Prepare to project the kernel on some rows."""
         at = self.points[pivots]
         scaled = self.scaled(parameters, at)
-        K_mm, slope = self.shape.profile.both(cdist(scaled, scaled, "sqeuclidean"))
+        K_mm, slope = self.shape.profile.both(squares_between(scaled, scaled))
         try:
             lower = Cholesky.of(shifted(K_mm, jitter), "the kernel matrix of the pivots")
         except ComputationError:
             if jitter >= JITTER:
                 raise
             return self.basis(parameters, pivots, 10.0 * jitter)
-        return Basis(self, parameters, at, K_mm, slope, lower.inverse_lower())
+        return Basis(self, parameters, at, scaled, K_mm, slope, lower.inverse_lower())
 
     def pivots(self, parameters: Floats, tolerance: float, most: int) -> Pivots:
         """Choose pivots until the trace of what the projection misses, over all rows, is small.
@@ -196,14 +196,13 @@ class Inputs:
         """Choose pivots among some rows that stand for all."""
         scaled = self.scaled(parameters, self.points[rows])
         if len(rows) <= WRITTEN_OUT:
-            K = self.shape.profile.value(cdist(scaled, scaled, "sqeuclidean"))
+            K = self.shape.profile.value(squares_between(scaled, scaled))
             root = np.sqrt(weights)
             found, _ = pivots_of_matrix(K * root * root[:, None], tolerance, most)
             return Pivots(rows[found.rows], found.traces)
 
         def kernel(left: Ints | None, right: Ints) -> Floats:
-            distances: Floats = cdist(scaled if left is None else scaled[left], scaled[right], "sqeuclidean")
-            return self.shape.profile.value(distances)
+            return self.shape.profile.value(squares_between(scaled if left is None else scaled[left], scaled[right]))
 
         found = pivoted_cholesky(np.ones(len(rows)), kernel, tolerance, most, weights)
         return Pivots(rows[found.rows], found.traces)

@@ -25,11 +25,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
 from kerncause.data import Points
 from kerncause.kernels import ELLIPSOID, GAUSSIAN, Ellipsoid, Profile, Shape, gaussian
-from kerncause.linalg import squared_distances
+from kerncause.linalg import squared_distances, squares_between
 from kerncause.regression.factors import JITTER, Basis, Inputs
 
 Floats = npt.NDArray[np.float64]
@@ -262,7 +261,8 @@ class _KernelSlope(Slope):
         self._ZtE = np.zeros_like(basis.K_mm)
 
     def add(self, rows: slice, raw: Floats, F: Floats, Z: Floats) -> None:
-        E = raw * cdist(self._basis.inputs.points[rows], self._basis.at, "sqeuclidean")
+        E = squares_between(self._basis.inputs.points[rows], self._basis.at)
+        E *= raw
         self._FtE += F.T @ E
         self._ZtE += Z.T @ E
 
@@ -270,7 +270,7 @@ class _KernelSlope(Slope):
         basis = self._basis
         left, right = W @ basis.inverse, T @ basis.inverse
         of_pivots = 0.5 * basis.inverse.T @ (T @ left + W @ right) * basis.slope
-        by_square = float(np.trace(basis.scatter(of_pivots, None)))
+        by_square = float(np.vdot(of_pivots, squares_between(basis.at, basis.at)))
         by_square -= float(np.vdot(left, self._ZtE) + np.vdot(right, self._FtE))
         return by_square / float(basis.parameters[0]) ** 2
 

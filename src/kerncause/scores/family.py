@@ -38,12 +38,14 @@ from kerncause.scores.optimise import Interval
 from kerncause.text import quoted
 
 Floats = npt.NDArray[np.float64]
-Value = Callable[[Parameters], float]
+# The likelihood at some places, by an engine made for the first of them.
+Values = Callable[[Sequence[Parameters]], list[float]]
 
 START_NOISE = 0.1**0.5
 START_SCALES = (1.0, 0.2, 0.5, 0.1, 2.0)
-# Standard deviations of the weighted sum at which a direction may begin.
-DIRECTION_SCALES = (0.3, 1.0, 3.0)
+# Standard deviations of the weighted sum at which a direction may begin. The largest first: pivots that capture the
+# wiggliest function capture the others.
+DIRECTION_SCALES = (3.0, 1.0, 0.3)
 # Features of the response by which directions are looked for, and rows from which they are made.
 FEATURES = 4
 FEATURE_ROWS = 200
@@ -88,11 +90,11 @@ class Family(ABC):
         """Return a place from which an engine can be made."""
 
     @abstractmethod
-    def cold(self, sides: Sides, count: int, value: Value) -> list[Parameters]:
-        """Return where to begin if nothing is known; `value` gives the likelihood at a place."""
+    def cold(self, sides: Sides, count: int, values: Values) -> list[Parameters]:
+        """Return where to begin if nothing is known; `values` gives the likelihood at places."""
 
     @abstractmethod
-    def beside(self, sides: Sides, count: int, value: Value, precursor: Parameters) -> list[Parameters]:
+    def beside(self, sides: Sides, count: int, values: Values, precursor: Parameters) -> list[Parameters]:
         """Return where to begin as well if there is a precursor."""
 
     @abstractmethod
@@ -134,14 +136,14 @@ class Bandwidths(Family):
         """Return the median heuristic."""
         return Parameters(sides.start, np.array([median_heuristic(p) for p in sides.parents]), START_NOISE)
 
-    def cold(self, sides: Sides, count: int, value: Value) -> list[Parameters]:
+    def cold(self, sides: Sides, count: int, values: Values) -> list[Parameters]:
         """Return the heuristic and fractions of it."""
         at = self.heuristic(sides)
         return [Parameters(s * at.response_bandwidth, s * at.parents, at.noise) for s in START_SCALES[:count]]
 
-    def beside(self, sides: Sides, count: int, value: Value, precursor: Parameters) -> list[Parameters]:
+    def beside(self, sides: Sides, count: int, values: Values, precursor: Parameters) -> list[Parameters]:
         """Return the fractions."""
-        return self.cold(sides, count, value)[1:]
+        return self.cold(sides, count, values)[1:]
 
     def off(self, begin: LocalFit, names: Sequence[str], sides: Sides, longest: float) -> Floats | None:
         """Return the bandwidths of the others, and the longest one."""
@@ -187,17 +189,17 @@ class Weights(Family):
         count = self.count(sides)
         return Parameters(sides.start, np.full(count, count**-0.5), START_NOISE)
 
-    def cold(self, sides: Sides, count: int, value: Value) -> list[Parameters]:
+    def cold(self, sides: Sides, count: int, values: Values) -> list[Parameters]:
         """Return the most promising directions, each at its best scale."""
-        return self.beside(sides, count, value, self.heuristic(sides))
+        return self.beside(sides, count, values, self.heuristic(sides))
 
-    def beside(self, sides: Sides, count: int, value: Value, precursor: Parameters) -> list[Parameters]:
+    def beside(self, sides: Sides, count: int, values: Values, precursor: Parameters) -> list[Parameters]:
         """Return the same, with the response and the noise as they were without the new parent."""
         r, noise = precursor.response_bandwidth, precursor.noise
         found = []
         for direction in promising_directions(sides.response, sides.parents)[:count]:
             places = [Parameters(r, scale * direction, noise) for scale in DIRECTION_SCALES]
-            found.append(max(places, key=value))
+            found.append(places[int(np.argmax(values(places)))])
         return found
 
     def off(self, begin: LocalFit, names: Sequence[str], sides: Sides, longest: float) -> Floats | None:

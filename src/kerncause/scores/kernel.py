@@ -9,7 +9,7 @@ A score of this family says what Y, r and t are (`kerncause.scores.response_mode
 """
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -484,9 +484,10 @@ class KernelScore(TableScore):
             rougher = ROUGHER * self._options["tolerance"]
             return self._subject(target, names, thinned, kernel, "auto", rougher, whole or response).task
 
-        def value(place: Parameters) -> float:
-            at = layout.unpacked(layout.start(place, 1.0))
-            return objective_at(at).at(at)[0]
+        def values(places: Sequence[Parameters]) -> list[float]:
+            inside = [layout.unpacked(layout.start(place, 1.0)) for place in places]
+            objective = objective_at(inside[0])
+            return [objective.at(at)[0] for at in inside]
 
         task = Task(
             layout,
@@ -495,8 +496,8 @@ class KernelScore(TableScore):
             objective_at,
             certified_at,
             on_fewer,
-            cold=lambda count: family.cold(sides, count, value),
-            beside=lambda count, precursor: family.beside(sides, count, value, precursor),
+            cold=lambda count: family.cold(sides, count, values),
+            beside=lambda count, precursor: family.beside(sides, count, values, precursor),
             explores=signed,
         )
         return Subject(task, family, names, sides, target, data, problem)
