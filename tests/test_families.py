@@ -1,6 +1,7 @@
 """Kernels of the parents, and evidence: against literal formulas, differences, and what must not matter."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from kerncause.regression import ENGINES, Parameters, Problem
 from kerncause.scores import Ledger, make_score
 from kerncause.scores.cache import _fit_of, _written
 from kerncause.scores.evidence import Evidence, overdispersion
-from kerncause.scores.family import promising_directions
+from kerncause.scores.family import FAMILIES, Sides, promising_directions
 
 
 def single_index(n=150, seed=0, parents=3, signs=(1, 1, 1), swing=3.0, noise=0.2):
@@ -232,3 +233,35 @@ def test_overdispersion_is_that_of_the_written_out_features():
     repeated = Points.of(np.repeat(x, 3)[:, None])
     assert overdispersion(repeated) == pytest.approx(overdispersion(Points.of(x[:, None])), rel=0.05)
     assert 0 < overdispersion(Points.of(np.random.default_rng(1).normal(size=(3000, 1)))) < 1
+
+
+def test_starts_left_out_are_hardly_missed(monkeypatch):
+    frame = single_index(n=120, parents=4, signs=(1, -1, 1, 1))
+    frame["y"] = np.tanh(2 * frame["p0"]) + 0.3 * np.random.default_rng(3).normal(size=120)
+    score = LearnedKernelScore(Dataset.from_frame(frame), kernel="auto", response_scaling="rank")
+    names = [name for name in score.data.names if name != "x"]
+    sets = [set(some) for size in (2, 3, 4) for some in combinations(names, size)]
+    choosy = [score.fit("x", some, settle=False) for some in sets]
+    for family in FAMILIES.values():
+        monkeypatch.setattr(family, "hopeless", np.inf)
+    every = [score.fit("x", some, settle=False) for some in sets]
+    missed = np.array([a.value - b.value for a, b in zip(every, choosy, strict=True)])
+
+    def spent(fits):
+        return sum(fit.evaluations + (fit.rival.evaluations if fit.rival else 0) for fit in fits)
+
+    assert spent(choosy) < 0.9 * spent(every)
+    assert np.mean(missed < 0.1) >= 0.9
+    assert missed.max() < 3.0
+
+
+def test_a_start_is_elsewhere_if_its_sum_or_its_scale_is_another():
+    rng = np.random.default_rng(0)
+    response, *parents = (Points.of(rng.normal(size=(100, 1))) for _ in range(3))
+    sides = Sides(response, tuple(parents), 1.0)
+    family = FAMILIES["direction"]
+    top = np.array([1.0, 0.5])
+    assert not family.is_elsewhere(sides, np.array([-1.1, -0.55]), top)
+    assert family.is_elsewhere(sides, np.array([1.0, -0.5]), top)
+    assert family.is_elsewhere(sides, 3.0 * top, top)
+    assert family.is_elsewhere(sides, top / 3.0, top)

@@ -11,12 +11,15 @@
 * A fit with a precursor (the fit without one of its parents) begins at the precursor's optimum. It was found
   on all rows, so it is not followed on few; what the few rows are asked is whether a cold start with short
   bandwidths leads to a better place there than the precursor does, and if so that place is refined as well.
+* A choosy fit follows a start only if the likelihood there is above the top that the precursor led to, or not far
+  below it and elsewhere. Others hardly ever end higher.
 * A parent at the upper bound of its bandwidth is next to switched off, and the likelihood is flat there: what a
   hundred rows switch off, a thousand may not. So refining begins with such parents at half of that bound.
 
 All of this follows from the data, never from what was computed before.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kerncause.regression import Parameters
+from kerncause.scores.family import Start, Values
 from kerncause.scores.optimise import Ascent, Layout, Objective, ascend, curvature, refine
 
 Floats = npt.NDArray[np.float64]
@@ -66,9 +70,12 @@ class Task:
         certified_at: gives the best estimate of the objective that the engine of a name has at some parameters,
             and how far off it may be.
         on_fewer: gives the task on fewer rows, or None where those are no cheaper or pose another problem.
+        values: gives the objective at places, by an engine made for the first of them.
         cold: gives so many places to begin from if nothing is known.
         beside: gives those to begin from as well if there is a precursor, here with its parameters.
+        is_elsewhere: tells whether from parameters of the parents an ascent may end elsewhere than at others.
         explores: whether starts are followed roughly at first, and then only the best of them to the end.
+        hopeless: nats; a start further below the top that the precursor led to is not followed (inf: all are).
     """
 
     layout: Layout
@@ -77,9 +84,17 @@ class Task:
     objective_at: Callable[[Parameters], Objective]
     certified_at: Callable[[str, Parameters], tuple[float, float]]
     on_fewer: Callable[[int], "Task | None"]
-    cold: Callable[[int], list[Parameters]]
-    beside: Callable[[int, Parameters], list[Parameters]]
+    values: Values
+    cold: Callable[[int], list[Start]]
+    beside: Callable[[int, Parameters], list[Start]]
+    is_elsewhere: Callable[[Floats, Floats], bool]
     explores: bool = False
+    hopeless: float = math.inf
+
+    @property
+    def is_choosy(self) -> bool:
+        """Whether only those starts are followed that are worth while."""
+        return self.hopeless < math.inf
 
     @cached_property
     def objective(self) -> Objective:
@@ -136,8 +151,7 @@ def climb(task: Task, starts: int, tolerance: float, precursor: Precursor | None
     if task.n > (EXPLORE_ABOVE if is_staged else SAMPLE_ABOVE):
         few = task.on_fewer(EXPLORE_ROWS if is_staged else SAMPLE_ROWS)
     if few is None:
-        thetas = [_at(task, place) for place in _places(task, starts, precursor)]
-        runs = [ascend(task.objective, theta, roughly=task.explores) for theta in thetas]
+        runs = _followed(task, _places(task, starts, precursor), precursor, task.explores)
         tops = [ascend(top.objective, top.theta) for top in _distinct(runs)] if task.explores else runs
         spent = sum(run.evaluations for run in (runs + tops if task.explores else runs))
         return Climb(replace(max(tops, key=_value), evaluations=spent), True, _disagree(runs))
@@ -171,26 +185,43 @@ def _explored(few: Task, starts: int, precursor: Precursor | None) -> tuple[list
 
     The curvature is that of the top reached on the few rows: away from a top it is of another kind.
     """
-    places_there = few.cold(starts) if precursor is None else [precursor.off, *few.beside(starts, precursor.off)]
-    beside, *others = (_at(few, place) for place in places_there)
-    runs = [ascend(few.objective, theta, roughly=True) for theta in (beside, *others)]
+    others = few.cold(starts) if precursor is None else few.beside(starts, precursor.off)
+    runs = _followed(few, others, precursor, roughly=True)
     if precursor is None:
         places = [(run.theta, run.theta) for run in _distinct(runs)]
     else:
-        there, best = runs[0], max(runs[1:], key=_value)
-        places = [(beside, there.theta)]
+        there, best = runs[0], max(runs, key=_value)
+        places = [(_at(few, precursor.off), there.theta)]
         if best.value > there.value + BETTER:
             places.append((best.theta, best.theta))
     on = few.layout.switched_on
     return [(on(place), curvature(few.near(on(top)), on(top))) for place, top in places], _disagree(runs)
 
 
-def _places(task: Task, starts: int, precursor: Precursor | None) -> list[Parameters]:
-    """Return where to begin on all rows."""
+def _places(task: Task, starts: int, precursor: Precursor | None) -> list[Start]:
+    """Return where to begin on all rows, beside the precursor."""
     if precursor is None:
         return task.cold(starts)
-    off, short = precursor.off, precursor.short
-    return [off, *(task.beside(starts, off) if short is None else [short])]
+    short = precursor.short
+    if short is None:
+        return task.beside(starts, precursor.off)
+    return [Start(short, *task.values([short]))] if task.is_choosy else [Start(short)]
+
+
+def _followed(task: Task, starts: Sequence[Start], precursor: Precursor | None, roughly: bool) -> list[Ascent]:
+    """Ascend from the precursor, if there is one, and from the starts that are then still worth while."""
+    if precursor is None:
+        return [ascend(task.objective, _at(task, start.place), roughly) for start in starts]
+    first = ascend(task.objective, _at(task, precursor.off), roughly)
+    others = [start.place for start in starts if _is_worth_following(task, start, first)]
+    return [first, *(ascend(task.objective, _at(task, place), roughly) for place in others)]
+
+
+def _is_worth_following(task: Task, start: Start, top: Ascent) -> bool:
+    if not task.is_choosy or start.value > top.value:
+        return True
+    reached = task.layout.unpacked(top.theta).parents
+    return start.value > top.value - task.hopeless and task.is_elsewhere(start.place.parents, reached)
 
 
 def _at(task: Task, place: Parameters) -> Floats:

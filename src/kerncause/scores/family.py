@@ -23,7 +23,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -53,6 +53,10 @@ FEATURE_ROWS = 200
 MOST_ROWS = 2000
 MOST_SIGNED = 6
 RIDGE = 1e-6
+# Two sums that correlate more than this, with deviations no more than this factor apart, are taken for one: an ascent
+# from either ends at the same top.
+SAME_DIRECTION = 0.98
+SAME_SCALE = 1.5
 # 1 / |weight| is shown as a bandwidth, up to this: a weight of 0 is a bandwidth without end.
 LONGEST = 1e3
 
@@ -71,11 +75,25 @@ class Sides:
         return [parent.values.shape[1] for parent in self.parents]
 
 
+class Start(NamedTuple):
+    """A place to begin from, and the likelihood there; inf: it is to be followed whatever that is."""
+
+    place: Parameters
+    value: float = float("inf")
+
+
 class Family(ABC):
-    """One kernel of the parents."""
+    """One kernel of the parents.
+
+    Attributes:
+        name: what a user calls it.
+        shape: along what rows are compared.
+        hopeless: nats a row; a start further below a top that is known hardly ever leads to a higher one.
+    """
 
     name: str
     shape: Shape
+    hopeless: float
 
     @abstractmethod
     def count(self, sides: Sides) -> int:
@@ -90,12 +108,16 @@ class Family(ABC):
         """Return a place from which an engine can be made."""
 
     @abstractmethod
-    def cold(self, sides: Sides, count: int, values: Values) -> list[Parameters]:
+    def cold(self, sides: Sides, count: int, values: Values) -> list[Start]:
         """Return where to begin if nothing is known; `values` gives the likelihood at places."""
 
     @abstractmethod
-    def beside(self, sides: Sides, count: int, values: Values, precursor: Parameters) -> list[Parameters]:
+    def beside(self, sides: Sides, count: int, values: Values, precursor: Parameters) -> list[Start]:
         """Return where to begin as well if there is a precursor."""
+
+    def is_elsewhere(self, sides: Sides, start: Floats, top: Floats) -> bool:
+        """Tell whether an ascent from these parameters of the parents may end elsewhere than at that top."""
+        return True
 
     @abstractmethod
     def off(self, begin: LocalFit, names: Sequence[str], sides: Sides, longest: float) -> Floats | None:
@@ -121,6 +143,8 @@ class Family(ABC):
 class Bandwidths(Family):
     """A bandwidth for every parent."""
 
+    hopeless = 0.04
+
     def __init__(self, profile: Profile = GAUSSIAN) -> None:
         self.name, self.shape = profile.name, Ellipsoid(profile)
 
@@ -136,12 +160,12 @@ class Bandwidths(Family):
         """Return the median heuristic."""
         return Parameters(sides.start, np.array([median_heuristic(p) for p in sides.parents]), START_NOISE)
 
-    def cold(self, sides: Sides, count: int, values: Values) -> list[Parameters]:
+    def cold(self, sides: Sides, count: int, values: Values) -> list[Start]:
         """Return the heuristic and fractions of it."""
         at = self.heuristic(sides)
-        return [Parameters(s * at.response_bandwidth, s * at.parents, at.noise) for s in START_SCALES[:count]]
+        return [Start(Parameters(s * at.response_bandwidth, s * at.parents, at.noise)) for s in START_SCALES[:count]]
 
-    def beside(self, sides: Sides, count: int, values: Values, precursor: Parameters) -> list[Parameters]:
+    def beside(self, sides: Sides, count: int, values: Values, precursor: Parameters) -> list[Start]:
         """Return the fractions."""
         return self.cold(sides, count, values)[1:]
 
@@ -174,7 +198,7 @@ class Bandwidths(Family):
 class Weights(Family):
     """A weight for every column."""
 
-    name, shape = "direction", DIRECTION
+    name, shape, hopeless = "direction", DIRECTION, 0.1
 
     def count(self, sides: Sides) -> int:
         """Return how many columns there are."""
@@ -189,18 +213,25 @@ class Weights(Family):
         count = self.count(sides)
         return Parameters(sides.start, np.full(count, count**-0.5), START_NOISE)
 
-    def cold(self, sides: Sides, count: int, values: Values) -> list[Parameters]:
+    def cold(self, sides: Sides, count: int, values: Values) -> list[Start]:
         """Return the most promising directions, each at its best scale."""
         return self.beside(sides, count, values, self.heuristic(sides))
 
-    def beside(self, sides: Sides, count: int, values: Values, precursor: Parameters) -> list[Parameters]:
+    def beside(self, sides: Sides, count: int, values: Values, precursor: Parameters) -> list[Start]:
         """Return the same, with the response and the noise as they were without the new parent."""
         r, noise = precursor.response_bandwidth, precursor.noise
         found = []
         for direction in promising_directions(sides.response, sides.parents)[:count]:
             places = [Parameters(r, scale * direction, noise) for scale in DIRECTION_SCALES]
-            found.append(places[int(np.argmax(values(places)))])
+            found.append(max(map(Start, places, values(places)), key=lambda start: start.value))
         return found
+
+    def is_elsewhere(self, sides: Sides, start: Floats, top: Floats) -> bool:
+        """Tell whether the two sums are far from being the same, up to sign and a little of their scale."""
+        spread = _Cloud.of(sides.response, sides.parents).spread
+        one, other = float(start @ spread @ start), float(top @ spread @ top)
+        is_other_direction = float(start @ spread @ top) ** 2 < SAME_DIRECTION**2 * one * other
+        return is_other_direction or not other < SAME_SCALE**2 * one < SAME_SCALE**4 * other
 
     def off(self, begin: LocalFit, names: Sequence[str], sides: Sides, longest: float) -> Floats | None:
         """Return the weights of the others, and 0; a single parent with a bandwidth has its inverse as a weight."""
@@ -260,17 +291,40 @@ _known: "WeakKeyDictionary[Points, Floats]" = WeakKeyDictionary()
 
 def promising_directions(response: Points, parents: Sequence[Points]) -> list[Floats]:
     """Return directions, (d,) each, along which the parents have variance 1, the best first (see above)."""
-    rows = _some_rows(len(response.values))
-    features = _features(response)[rows]
-    weights = (np.ones(len(response.values)) if response.weights is None else response.weights)[rows].astype(float)
-    share = weights / weights.sum()
-    points, owner = side_by_side(parents, rows)
-    points = points - share @ points
-    spread = (points.T * share) @ points + RIDGE * np.eye(points.shape[1])
-    found = _spectral(points, features, share, spread) + _sums(owner)
-    unit = [direction / np.sqrt(direction @ spread @ direction) for direction in found]
-    ranked = sorted(range(len(unit)), key=lambda i: _roughness(points @ unit[i], features, weights))
+    cloud = _Cloud.of(response, parents)
+    features = _features(response)[cloud.rows]
+    found = _spectral(cloud, features) + _sums(cloud.owner)
+    unit = [direction / np.sqrt(direction @ cloud.spread @ direction) for direction in found]
+    ranked = sorted(range(len(unit)), key=lambda i: _roughness(cloud.points @ unit[i], features, cloud.weights))
     return [unit[i] for i in ranked]
+
+
+@dataclass(frozen=True, eq=False)
+class _Cloud:
+    """The parents on some rows, centred, with their covariance.
+
+    Attributes:
+        rows: (N,) which.
+        weights: (N,) how often each occurs.
+        points: (N, d) columns.
+        owner: (d,) which parent each belongs to.
+        spread: (d, d).
+    """
+
+    rows: npt.NDArray[np.int64]
+    weights: Floats
+    points: Floats
+    owner: npt.NDArray[np.int64]
+    spread: Floats
+
+    @classmethod
+    def of(cls, response: Points, parents: Sequence[Points]) -> "_Cloud":
+        rows = _some_rows(len(response.values))
+        weights = (np.ones(len(response.values)) if response.weights is None else response.weights)[rows].astype(float)
+        points, owner = side_by_side(parents, rows)
+        points = points - weights @ points / weights.sum()
+        spread = (points.T * (weights / weights.sum())) @ points + RIDGE * np.eye(points.shape[1])
+        return cls(rows, weights, points, owner, spread)
 
 
 def _some_rows(count: int) -> npt.NDArray[np.int64]:
@@ -296,11 +350,11 @@ def _sums(owner: npt.NDArray[np.int64]) -> list[Floats]:
     return [np.ones(len(owner))]
 
 
-def _spectral(points: Floats, features: Floats, share: Floats, spread: Floats) -> list[Floats]:
+def _spectral(cloud: _Cloud, features: Floats) -> list[Floats]:
     """Return the directions of the first and of the second moments."""
-    values, vectors = np.linalg.eigh(spread)
+    values, vectors = np.linalg.eigh(cloud.spread)
     whitening = (vectors / np.sqrt(values)) @ vectors.T
-    q = points @ whitening
+    q, share = cloud.points @ whitening, cloud.weights / cloud.weights.sum()
     first = (q.T * share) @ features
     second = sum(np.linalg.matrix_power((q.T * (share * phi)) @ q, 2) for phi in features.T)
     odd, even = np.linalg.svd(first)[0][:, 0], np.linalg.eigh(second)[1][:, -1]

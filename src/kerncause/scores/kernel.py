@@ -464,6 +464,8 @@ class KernelScore(TableScore):
             signed=signed,
         )
         tolerance = self._options["tolerance"] if tolerance is None else tolerance
+        # The likelihood that is known of a start says little of the probability at the end.
+        is_choosy = self._options["kernel"] in ("auto", "direction") and not self._is_probability(target)
 
         def objective_at(place: Parameters) -> Objective:
             return Objective(make_engine(problem, engine, place, tolerance), model.term, data.n_rows, outputs, layout)
@@ -496,9 +498,12 @@ class KernelScore(TableScore):
             objective_at,
             certified_at,
             on_fewer,
+            values=values,
             cold=lambda count: family.cold(sides, count, values),
             beside=lambda count, precursor: family.beside(sides, count, values, precursor),
-            explores=signed,
+            is_elsewhere=lambda start, top: family.is_elsewhere(sides, start, top),
+            explores=signed or is_choosy,
+            hopeless=family.hopeless * data.n_rows if is_choosy else np.inf,
         )
         return Subject(task, family, names, sides, target, data, problem)
 
