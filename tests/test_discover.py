@@ -9,6 +9,7 @@ import pytest
 import kerncause
 from kerncause import ComputationError, Dataset, DataWarning, LearnedKernelScore, OptionError, discover, networks
 from kerncause.metrics import skeleton_accuracy
+from kerncause.plan import Plan
 from kerncause.scores import Comparison, Ledger
 
 
@@ -123,11 +124,29 @@ def test_the_adaptive_preset_finds_causes_that_show_only_together():
     swing = np.cos(2 * (a + b)) + 0.1 * rng.normal(size=150)
     level = np.digitize(c + 0.3 * rng.normal(size=150), [-0.5, 1.0])
     frame = pd.DataFrame({"a": a, "b": b, "c": c, "swing": np.exp(3 * swing), "level": level})
-    found = discover(frame, preset="adaptive", search="exact", workers=1)
+    found = discover(frame, preset="adaptive", workers=1)
+    assert found.settings["search"] == "exact"
     assert set(found.dag.edges) == {("a", "swing"), ("b", "swing"), ("c", "level")}
     assert found.settings["preset"] == "adaptive"
     with pytest.raises(OptionError, match="preset adaptive means evidence=bic"):
         discover(frame, preset="adaptive", score_options={"evidence": "none"})
+
+
+def test_the_adaptive_preset_takes_the_search_that_suits_the_number_of_variables():
+    def planned(count, **options):
+        return Plan.of(preset="adaptive", **options).for_variables(count)
+
+    assert [planned(count).search for count in (2, 8, 9, 30, 31, 200)] == ["exact"] * 2 + ["boss"] * 2 + ["ges"] * 2
+    assert planned(12).search_options["lookahead"] == 2
+    assert planned(12, search_options={"lookahead": 1}).search_options["lookahead"] == 1
+    assert planned(8).search_options == {"max_parents": None, "prune": None}
+    assert planned(8, search_options={"max_parents": 2}).search_options["max_parents"] == 2
+    assert planned(200).search_options["candidates"] == 10
+    assert "8 variables" in planned(8).why
+    assert planned(8, search="ges").search == "ges"
+    assert planned(8, search="ges").why is None
+    with pytest.raises(OptionError, match="search exact, which preset adaptive takes for 4 variables, does not"):
+        planned(4, search_options={"restarts": 3})
 
 
 def test_the_paper_preset():

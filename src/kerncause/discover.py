@@ -80,7 +80,7 @@ def discover(
         score: the name of a score, or a score object; `learned` if nothing is said.
         search: the name of a search: `ges` (the default), `boss` or `exact` by a score, `pc` by a test.
         preset: `paper` for the setting of Wang et al. (2024); `adaptive` for kernels, scales and evidence that suit
-            variables of every kind (docs/kernels.md).
+            variables of every kind (docs/kernels.md), with a search that suits their number if none is asked for.
         seed: recorded with the result, and used by what draws random numbers (`boss`, and the methods of others).
         workers: processes to score candidates with; None means one per core. The result is the same.
         method: `notears`, `notears-mlp`, `dag-gnn` or `dibs` instead of a search; needs the extra `baselines`. It runs

@@ -17,13 +17,32 @@ from kerncause.text import quoted
 
 
 @dataclass(frozen=True)
+class Size:
+    """Which search suits up to so many variables (None: any number), with its options, and why."""
+
+    most: int | None
+    search: str
+    options: Mapping[str, Any]
+    why: str
+
+
+@dataclass(frozen=True)
 class Preset:
-    """Options of score and search under one name, and which search and which score, if only one will do."""
+    """Options of score and search under one name.
+
+    Attributes:
+        score: options of the score.
+        search: options of the search.
+        search_name: the only search that will do, if there is one.
+        score_name: the only score that will do, if there is one.
+        sizes: which search to take if none is asked for, the fewest variables first.
+    """
 
     score: Mapping[str, Any]
     search: Mapping[str, Any]
     search_name: str | None = None
     score_name: str | None = None
+    sizes: tuple[Size, ...] = ()
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -34,7 +53,8 @@ PRESETS: Mapping[str, Preset] = {
         search={"turning": False, "careful": False, "max_parents": None, "candidates": "all"},
         search_name="ges",
     ),
-    # What did best on simulated tables of every kind (docs/accuracy.md); the search is left open.
+    # What did best on simulated tables of every kind (docs/accuracy.md). Causes may show only together, so that greedy
+    # steps miss them; what can be afforded instead depends on the number of variables.
     "adaptive": Preset(
         score={
             "kernel": "auto",
@@ -46,6 +66,11 @@ PRESETS: Mapping[str, Preset] = {
         },
         search={},
         score_name="learned",
+        sizes=(
+            Size(8, "exact", {}, "every parent set can be looked at"),
+            Size(30, "boss", {"lookahead": 2}, "every parent set would be too many, pairs of causes are not"),
+            Size(None, "ges", {}, "pairs of causes would be too many"),
+        ),
     ),
 }
 
@@ -73,6 +98,9 @@ class Plan:
         options: of the score, the test or the method.
         search_options: of the search, defaults filled in.
         timeout: of the method.
+        sizes: which search to take, if that is left to the number of variables.
+        asked: the options of the search that were asked for.
+        why: why this search, if nobody asked for it.
     """
 
     by: Literal["score", "test", "method"]
@@ -85,6 +113,9 @@ class Plan:
     options: Mapping[str, Any] = field(default_factory=dict)
     search_options: Mapping[str, Any] = field(default_factory=dict)
     timeout: float | None = None
+    sizes: tuple[Size, ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    why: str | None = None
 
     @classmethod
     def of(
@@ -127,7 +158,8 @@ class Plan:
             options = find_baseline(method).settled(method_options or {})
             _refuse(asked, {"method_options", "timeout"}, f"method {method}")
             return cls("method", method=method, options=options, timeout=timeout)
-        search = _search_of(preset, search)
+        sizes = PRESETS[preset].sizes if preset is not None and search is None else ()
+        search = _search_of(preset, search, of_search)
         found = find_search(search)
         if found.by == "test":
             _refuse(asked, {"search", "test", "test_options", "knowledge", *found.options}, f"search {search}")
@@ -155,7 +187,6 @@ class Plan:
         else:
             _refuse_options_of_object("score", score_options, preset)
         chosen = _chosen(preset, dict(score_options or {}), of_search)
-        of_search = {**found.options, **chosen.search}
         return cls(
             "score",
             score=score,
@@ -163,15 +194,32 @@ class Plan:
             knowledge=known,
             preset=preset,
             options=chosen.score,
-            search_options=of_search,
+            search_options={**found.options, **chosen.search},
+            sizes=sizes,
+            asked=of_search,
         )
 
     def for_variables(self, count: int) -> "Plan":
         """Return the same with what follows from the number of variables."""
+        if self.sizes:
+            return self._of_size(count).for_variables(count)
         if "candidates" not in self.search_options:
             return self
         candidates = how_many(self.search_options["candidates"], count) or self.search_options["candidates"]
         return replace(self, search_options={**self.search_options, "candidates": candidates})
+
+    def _of_size(self, count: int) -> "Plan":
+        """Return the same with the search that suits so many variables."""
+        size = next(size for size in self.sizes if size.most is None or count <= size.most)
+        options = find_search(size.search).options
+        _refuse(self.asked, options, f"search {size.search}, which preset {self.preset} takes for {count} variables,")
+        return replace(
+            self,
+            search=size.search,
+            search_options={**options, **size.options, **self.asked},
+            sizes=(),
+            why=f"{count} variables: {size.why}",
+        )
 
     def settings(self, seed: int, workers: int | None, executor: Executor | None) -> dict[str, Any]:
         """Return what is written down with a result."""
@@ -190,9 +238,15 @@ class Plan:
         }
 
 
-def _search_of(preset: str | None, search: str | None) -> str:
-    """Return the search that was asked for, or that a preset means, or the default."""
+def _search_of(preset: str | None, search: str | None, options: Collection[str]) -> str:
+    """Return the search that was asked for, or that a preset means, or the default.
+
+    Where a preset leaves it to the number of variables, one that takes the options will do for now.
+    """
     meant = None if preset is None else PRESETS[preset].search_name
+    if preset is not None and search is None and PRESETS[preset].sizes:
+        possible = [size.search for size in PRESETS[preset].sizes]
+        return next((name for name in possible if set(options) <= set(find_search(name).options)), possible[0])
     by_score = search is not None and find_search(search).by == "score"
     if by_score and meant is not None and search != meant:
         raise OptionError(f"preset {preset} means search {meant}, not {search}: leave out one of the two")

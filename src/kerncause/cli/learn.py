@@ -218,6 +218,7 @@ def discover(
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
         screen.table(table)
         plan = plan.for_variables(len(table.variables))
+        screen.search(plan.search, plan.why)
         if candidates is None:
             screen.candidates(plan.search_options.get("candidates"))
         log.started(table, plan.settings(seed, workers, executor))

@@ -95,6 +95,11 @@ class Screen:
             self._out.print(Text.assemble(("note: ", "yellow"), notice))
         self._out.print()
 
+    def search(self, name: str | None, why: str | None) -> None:
+        """Say which search it is and why, if nobody asked for it."""
+        if why is not None:
+            self.note(f"search {name}, because of {why}; --search")
+
     def candidates(self, most: int | str | None) -> None:
         """Say that not all pairs are tried, if nobody asked for it."""
         if isinstance(most, int):
