@@ -9,8 +9,8 @@ A score of this family says what Y, r and t are (`kerncause.scores.response_mode
 """
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -24,24 +24,21 @@ from kerncause.regression import (
     MOST_MEMORY,
     ExactEngine,
     Parameters,
-    Problem,
     Sizes,
-    certified_value,
     check_engine,
-    choose_engine,
     least_bytes,
-    make_engine,
     most_bytes,
     nearness,
 )
 from kerncause.scores.base import LocalFit, Lookup
 from kerncause.scores.climb import Climb, Precursor, Task, climb, finish
 from kerncause.scores.evidence import Evidence, overdispersion
-from kerncause.scores.family import AUTOMATIC, FAMILIES, MOST_FILLED, START_SCALES, Family, Sides
-from kerncause.scores.optimise import Ascent, Interval, Layout, Objective, curvature, refine
+from kerncause.scores.family import AUTOMATIC, FAMILIES, MOST_FILLED, START_SCALES, Family
+from kerncause.scores.optimise import Ascent, Interval, curvature, refine
 from kerncause.scores.parameters import R_NAMES, ScoreParameters, check_interval
 from kerncause.scores.probability import log_probability
 from kerncause.scores.response_model import ResponseModel
+from kerncause.scores.subject import How, Subject
 from kerncause.scores.table import TableScore, nothing_to_explain
 from kerncause.text import quoted
 
@@ -58,8 +55,6 @@ NOTHING_BESIDE = 0.01
 ENOUGH_FROM_OTHER_ROWS = 0.05
 # What a projection may lack where a probability is to count as certified, in units of the variance of the noise.
 MOST_MISSING = 0.1
-# How much rougher engines may be on fewer rows.
-ROUGHER = 10.0
 
 
 class KernelScore(TableScore):
@@ -256,7 +251,7 @@ class KernelScore(TableScore):
             end = refine(subject.task.near(theta), theta, np.array(begin.curvature), ENOUGH_FROM_OTHER_ROWS)
             return self._judged(self._fit_at(end, subject, starts_disagree=False), subject)
 
-    def _fit_at(self, end: Ascent, subject: "Subject", starts_disagree: bool) -> LocalFit:
+    def _fit_at(self, end: Ascent, subject: Subject, starts_disagree: bool) -> LocalFit:
         task, family, sides = subject.task, subject.family, subject.sides
         parameters, engine = task.layout.unpacked(end.theta), end.objective.engine
         bandwidth, amplitude = self._response_figures(parameters.response_bandwidth, sides.response)
@@ -309,7 +304,7 @@ class KernelScore(TableScore):
             settled = replace(final, value=value, error_bound=bound, certified=bound <= tolerance, is_settled=True)
             return self._judged(settled, subject)
 
-    def _judged(self, fit: LocalFit, subject: "Subject") -> LocalFit:
+    def _judged(self, fit: LocalFit, subject: Subject) -> LocalFit:
         """Return a fit whose value is S/q, or the probability of a discrete response, less what evidence takes off."""
         names, response = subject.names, subject.sides.response
         parameters = len(names) if fit.weights is None else subject.data.degrees_of_freedom(names)
@@ -334,7 +329,7 @@ class KernelScore(TableScore):
         """Tell whether the probability of a variable is what is reported, not its density."""
         return False
 
-    def _finished(self, subject: "Subject", fit: LocalFit) -> LocalFit:
+    def _finished(self, subject: Subject, fit: LocalFit) -> LocalFit:
         """Return a provisional fit with its ascent at its end; it is settled if its engine is exact."""
         if fit.curvature is None:
             return replace(fit, provisional=fit)
@@ -437,81 +432,25 @@ class KernelScore(TableScore):
         data: Dataset,
         kernel: str = "gaussian",
         engine: str | None = None,
-        tolerance: float | None = None,
-        whole: Points | None = None,
-    ) -> "Subject":
-        """Set up the fit of a target and its parents on the rows of `data`, with one kernel.
-
-        Fewer rows only show where to look, so any engine will do there, and a rougher one. The dense engine is
-        what everything else is compared with: it takes no such shortcut.
-        """
-        family = FAMILIES[kernel]
-        response, parents = data.response(target), tuple(data.points(name) for name in names)
-        model = self._model(response, whole or response)
-        sides = Sides(response, parents, model.start)
-        engine = engine or self._options["engine"]
-        memory = self._options.get("memory", MOST_MEMORY)
-        problem = Problem(response, parents, model.response, memory, family.shape)
-        outputs, heuristic = problem.outputs, family.heuristic(sides)
-        limits, signed = family.limits(self._options["parent_bounds"])
-        layout = Layout(
-            fixed_response=model.fixed,
-            parents=family.count(sides),
-            shared=self._options["bandwidths"] == "shared",
-            response_bounds=model.bounds,
-            parent_bounds=limits,
-            noise_bounds=_not_below(model.least_noise, self._options["noise_bounds"]),
-            signed=signed,
+    ) -> Subject:
+        """Set up the fit of a target and its parents on the rows of `data`, with one kernel."""
+        how = How(
+            engine=engine or self._options["engine"],
+            tolerance=self._options["tolerance"],
+            memory=self._options.get("memory", MOST_MEMORY),
+            is_shared=self._options["bandwidths"] == "shared",
+            parent_bounds=self._options["parent_bounds"],
+            noise_bounds=self._options["noise_bounds"],
+            # The likelihood that is known of a start says little of a probability at the end.
+            is_choosy=self._options["kernel"] in ("auto", "direction") and not self._is_probability(target),
         )
-        tolerance = self._options["tolerance"] if tolerance is None else tolerance
-        # The likelihood that is known of a start says little of the probability at the end.
-        is_choosy = self._options["kernel"] in ("auto", "direction") and not self._is_probability(target)
+        return Subject.of(target, names, data, FAMILIES[kernel], self._model, how)
 
-        def objective_at(place: Parameters) -> Objective:
-            return Objective(make_engine(problem, engine, place, tolerance), model.term, data.n_rows, outputs, layout)
-
-        def certified_at(name: str, place: Parameters) -> tuple[float, float]:
-            value, bound = certified_value(problem, name, place, tolerance)
-            return (value + model.term.value(place.response_bandwidth)) / outputs, bound / outputs
-
-        def on_fewer(rows: int) -> Task | None:
-            chosen = choose_engine(problem, engine, heuristic, tolerance)
-            if rows >= data.n_rows or chosen in ("compressed", "dense") or data.weights is not None:
-                return None  # a few rows would not repeat as all rows do
-            thinned = data.thinned(rows)
-            levels = len(thinned.response(target).distinct)
-            is_same_problem = levels > 2 or levels == len(response.distinct)
-            if not is_same_problem:
-                return None
-            rougher = ROUGHER * self._options["tolerance"]
-            return self._subject(target, names, thinned, kernel, "auto", rougher, whole or response).task
-
-        def values(places: Sequence[Parameters]) -> list[float]:
-            inside = [layout.unpacked(layout.start(place, 1.0)) for place in places]
-            objective = objective_at(inside[0])
-            return [objective.at(at)[0] for at in inside]
-
-        task = Task(
-            layout,
-            heuristic,
-            data.n_rows,
-            objective_at,
-            certified_at,
-            on_fewer,
-            values=values,
-            cold=lambda count: family.cold(sides, count, values),
-            beside=lambda count, precursor: family.beside(sides, count, values, precursor),
-            is_elsewhere=lambda start, top: family.is_elsewhere(sides, start, top),
-            explores=signed or is_choosy,
-            hopeless=family.hopeless * data.n_rows if is_choosy else np.inf,
-        )
-        return Subject(task, family, names, sides, target, data, problem)
-
-    def _theta(self, subject: "Subject", fit: LocalFit) -> Floats:
+    def _theta(self, subject: Subject, fit: LocalFit) -> Floats:
         """Return the parameters of a fit as a place to go on from."""
         return subject.task.layout.start(self._checked(fit, subject), 1.0)
 
-    def _precursor(self, subject: "Subject", begin: LocalFit | None) -> Precursor | None:
+    def _precursor(self, subject: Subject, begin: LocalFit | None) -> Precursor | None:
         """Return the optimum of a fit without a parent, with that parent off, and at a fifth of its heuristic."""
         family, names, sides = subject.family, subject.names, subject.sides
         tried = None if begin is None else (begin.with_kernel(family.name) or begin)
@@ -537,7 +476,7 @@ class KernelScore(TableScore):
         """Return what a fit says of its response: the bandwidth and the amplitude."""
         return value, None
 
-    def _checked(self, params: ScoreParameters | LocalFit, subject: "Subject") -> Parameters:
+    def _checked(self, params: ScoreParameters | LocalFit, subject: Subject) -> Parameters:
         """Return parameters in the order of the names; refuse missing, surplus and senseless ones."""
         given = ScoreParameters.of(params)
         told = given.bandwidths if given.weights is None or not subject.names else given.weights
@@ -546,34 +485,6 @@ class KernelScore(TableScore):
         if not all(isinstance(v, int | float | np.number) and 0 < v < np.inf for v in values):
             raise OptionError(f"the parameters {values} are not all positive numbers: bandwidths and noise must be")
         return Parameters(values[0], parents, float(given.noise))
-
-
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """One fit to be made: the task for the ascent, and what it is about.
-
-    Attributes:
-        task: what is maximised.
-        family: the kernel of the parents.
-        names: of the parents.
-        sides: the response and the parents.
-        target: the name of the response.
-        data: the rows.
-        problem: for engines.
-    """
-
-    task: Task
-    family: Family
-    names: tuple[str, ...]
-    sides: Sides
-    target: str
-    data: Dataset
-    problem: Problem
-
-
-def _not_below(least: float, bounds: Interval) -> Interval:
-    low, high = bounds
-    return min(max(low, least), high), high
 
 
 def _refuse_constant(data: Dataset, target: str) -> None:
