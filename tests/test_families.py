@@ -10,7 +10,7 @@ import pytest
 from kerncause import Dataset, LearnedKernelScore, OptionError, discover
 from kerncause.data import Points
 from kerncause.explain.model import FittedModel
-from kerncause.kernels import DIRECTION
+from kerncause.kernels import COLUMNS, DIRECTION
 from kerncause.regression import ENGINES, Parameters, Problem
 from kerncause.scores import Ledger, make_score
 from kerncause.scores.cache import _fit_of, _written
@@ -34,12 +34,11 @@ def mixed_frame(n=80, seed=1):
     return pd.DataFrame({"x": x, "a": a, "b": b, "v_1": v[:, 0], "v_2": v[:, 1]})
 
 
-def literal(x, points, w, s_x, s_e):
+def literal(x, coordinates, s_x, s_e):
     """L by its definition."""
     n = len(x)
     K_X = np.exp(-((x[:, None] - x[None]) ** 2) / (2 * s_x**2))
-    z = points @ w
-    K_t = np.exp(-((z[:, None] - z[None]) ** 2) / 2) + s_e**2 * np.eye(n)
+    K_t = np.exp(-((coordinates[:, None] - coordinates[None]) ** 2).sum(axis=2) / 2) + s_e**2 * np.eye(n)
     _, log_determinant = np.linalg.slogdet(K_t)
     quadratic = np.trace(K_X @ np.linalg.solve(K_t, K_X))
     return -0.5 * quadratic - 0.5 * n * log_determinant - 0.5 * n * n * math.log(2 * math.pi)
@@ -47,17 +46,19 @@ def literal(x, points, w, s_x, s_e):
 
 @pytest.mark.parametrize("engine", list(ENGINES))
 @pytest.mark.parametrize("is_discrete", [False, True])
-def test_every_engine_has_the_likelihood_of_a_direction_and_its_slopes(engine, is_discrete):
+@pytest.mark.parametrize("shape", [DIRECTION, COLUMNS])
+def test_every_engine_has_the_likelihood_of_weights_and_its_slopes(engine, is_discrete, shape):
     frame = mixed_frame()
     data = Dataset.from_frame(frame.round() if is_discrete else frame, groups={"v": ["v_1", "v_2"]})
     parents = tuple(data.points(name) for name in ("a", "b", "v"))
-    problem = Problem(data.points("x"), parents, shape=DIRECTION)
+    problem = Problem(data.points("x"), parents, shape=shape)
     points = np.hstack([p.values for p in parents])
     w = np.array([0.7, -0.4, 0.3, 0.5])
+    coordinates = (points @ w)[:, None] if shape is DIRECTION else points * w
     at = Parameters(1.1, w, 0.35)
     made = ENGINES[engine].of(problem, at, 1e-6)
     assert made.evaluate(at).value == pytest.approx(
-        literal(data.points("x").values[:, 0], points, w, 1.1, 0.35), rel=1e-6
+        literal(data.points("x").values[:, 0], coordinates, 1.1, 0.35), rel=1e-6
     )
     slopes = made.evaluate(at).parents
     for k in range(4):
@@ -165,9 +166,55 @@ def test_the_curve_of_a_direction_is_the_literal_average():
     assert model.share_explained() > 0.5
 
 
+def one_column_counts(n=150, seed=4):
+    """A response that follows one of three columns of a vector, and a number."""
+    rng = np.random.default_rng(seed)
+    v, p = rng.normal(size=(n, 3)), rng.normal(size=n)
+    x = np.sin(2 * v[:, 1]) * np.tanh(2 * p) + 0.1 * rng.normal(size=n)
+    frame = pd.DataFrame({"x": x, "p": p, **{f"v{k}": v[:, k] for k in range(3)}})
+    return Dataset.from_frame(frame, groups={"v": ["v0", "v1", "v2"]})
+
+
+def test_columns_switch_off_those_of_a_vector_that_do_not_count():
+    data = one_column_counts()
+    columns, gaussian = (LearnedKernelScore(data, kernel=kernel) for kernel in ("columns", "gaussian"))
+    fit = columns.fit("x", ["v", "p"])
+    assert fit.kernel == "columns"
+    assert fit.value > gaussian.fit("x", ["v", "p"]).value + 20
+    *others, counts = sorted(np.abs(fit.weights["v"]))
+    assert max(others) < 0.2 * counts
+    assert columns.evaluate("x", ["v", "p"], fit)[0] == pytest.approx(fit.value, abs=0.02)
+    assert fit.bandwidths["p"] == pytest.approx(1 / abs(fit.weights["p"][0]))
+
+
+def test_columns_of_one_column_each_are_bandwidths_without_a_bound():
+    data = Dataset.from_frame(single_index(swing=1.0))
+    columns, gaussian = (LearnedKernelScore(data, kernel=kernel) for kernel in ("columns", "gaussian"))
+    with_bounds, without = gaussian.fit("x", ["p0", "p1"]), columns.fit("x", ["p0", "p1"])
+    assert without.value > with_bounds.value - 0.02
+    told = {"response_bandwidth": with_bounds.response_bandwidth, "noise": with_bounds.noise}
+    weights = {name: (1 / width,) for name, width in with_bounds.bandwidths.items()}
+    assert columns.evaluate("x", ["p0", "p1"], {**told, "weights": weights})[0] == pytest.approx(
+        with_bounds.value, abs=0.02
+    )
+
+
+def test_the_curve_of_columns_is_the_literal_average():
+    data = one_column_counts()
+    fit = LearnedKernelScore(data, kernel="columns").fit("x", ["v", "p"])
+    model = FittedModel.of(data, "x", fit)
+    columns = {name: model.data.points(name).values * np.array(fit.weights[name]) for name in ("v", "p")}
+    of_v = ((columns["v"][:, None] - columns["v"][None]) ** 2).sum(axis=2)
+    at = np.array([[-0.5], [0.8]])
+    expected = [
+        np.exp(-((place[0] * fit.weights["p"][0] - columns["p"][:, 0]) ** 2 + of_v) / 2).mean(axis=0) for place in at
+    ]
+    np.testing.assert_allclose(model._averaged("p", at), expected, rtol=1e-10)
+
+
 def test_unknown_kernels_and_shared_directions_are_refused():
     data = Dataset.from_frame(single_index())
-    with pytest.raises(OptionError, match="the choices are auto, direction, gaussian"):
+    with pytest.raises(OptionError, match="the choices are auto, direction, columns, gaussian"):
         LearnedKernelScore(data, kernel="cubic")
     with pytest.raises(OptionError, match="shared"):
         LearnedKernelScore(data, kernel="auto", bandwidths="shared")

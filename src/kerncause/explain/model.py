@@ -21,7 +21,7 @@ import scipy.linalg
 
 from kerncause.data import Dataset, Kind
 from kerncause.kernels import GAUSSIAN, PROFILES, Profile, gaussian, median_heuristic
-from kerncause.linalg import one_blas_thread, squared_distances
+from kerncause.linalg import one_blas_thread, squared_distances, squares_between
 from kerncause.scores import LocalFit
 
 Floats = npt.NDArray[np.float64]
@@ -94,8 +94,12 @@ class FittedModel:
         """The parents, in the order of the bandwidths."""
         return tuple(self.fit.bandwidths)
 
+    @property
+    def _is_direction(self) -> bool:
+        return self.fit.kernel == "direction"
+
     def _along(self, names: Sequence[str]) -> Floats:
-        """Return the weighted sum of some parents, (n,), where the fit has weights."""
+        """Return the weighted sum of some parents, (n,), of a direction."""
         weights = self.fit.weights or {}
         parts = [self.data.points(name).values @ np.array(weights[name]) for name in names]
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
@@ -105,14 +109,19 @@ class FittedModel:
         """How the kernel of the parents falls with distance; that of a direction is Gaussian."""
         return PROFILES.get(self.fit.kernel, GAUSSIAN)
 
+    def _in_units(self, name: str, values: Floats) -> Floats:
+        """Return values of a parent in units of its bandwidth, or of those of its columns."""
+        weights = self.fit.weights
+        return values / self.fit.bandwidths[name] if weights is None else values * np.array(weights[name])
+
     def _apart(self, names: Sequence[str]) -> Floats:
         """Return the squared distances of rows by some parents with bandwidths, in units of those, (n, n)."""
-        columns = [self.data.points(name).values / self.fit.bandwidths[name] for name in names]
+        columns = [self._in_units(name, self.data.points(name).values) for name in names]
         return squared_distances(np.hstack([np.zeros((self.data.n_rows, 1)), *columns]))
 
     def _kernel(self, names: Sequence[str]) -> Floats:
         """Return the kernel of some parents, (n, n); ones for none."""
-        if self.fit.weights is None:
+        if not self._is_direction:
             return self._profile.value(self._apart(names))
         along = self._along(names) if names else np.zeros(self.data.n_rows)
         return gaussian(np.subtract.outer(along, along) ** 2, 1.0)
@@ -157,11 +166,11 @@ class FittedModel:
         """Return the kernel of a parent at some places with all rows, (g, n), averaged over the rows of the others."""
         others = [name for name in self.parents if name != parent]
         values = self.data.points(parent).values
-        if self.fit.weights is None:
-            squares = np.square(standardised[:, None, :] - values[None]).sum(axis=2) / self.fit.bandwidths[parent] ** 2
+        if not self._is_direction:
+            squares = squares_between(self._in_units(parent, standardised), self._in_units(parent, values))
             between = self._apart(others)
             return np.array([self._profile.value(square + between).mean(axis=0) for square in squares])
-        weights = np.array(self.fit.weights[parent])
+        weights = np.array((self.fit.weights or {})[parent])
         gaps = np.subtract.outer(standardised @ weights, values @ weights)
         rest = self._along(others) if others else np.zeros(self.data.n_rows)
         between = np.subtract.outer(rest, rest)

@@ -11,13 +11,15 @@ from kerncause.kernels.gaussian import (
 from kerncause.kernels.heuristic import median_heuristic
 from kerncause.kernels.jacobian import PairwiseJacobian
 from kerncause.kernels.profile import GAUSSIAN, PROFILES, Profile
-from kerncause.kernels.shape import DIRECTION, ELLIPSOID, Direction, Ellipsoid, Shape, scatter
+from kerncause.kernels.shape import COLUMNS, DIRECTION, ELLIPSOID, Columns, Direction, Ellipsoid, Shape, scatter
 
 __all__ = [
+    "COLUMNS",
     "DIRECTION",
     "ELLIPSOID",
     "GAUSSIAN",
     "PROFILES",
+    "Columns",
     "Direction",
     "Ellipsoid",
     "JacobianTerm",

@@ -6,16 +6,19 @@ with coordinates c made of the parents' columns p, (d,):
 | shape | coordinates | parameters | t_ij, with D = p_i - p_j |
 |---|---|---|---|
 | `Ellipsoid` | p / s, a bandwidth for every parent | s_1..s_k | sum_k abs(D_k)^2 / s_k^2 |
+| `Columns` | w o p, a weight for every column | w, (d,) | sum_c w_c^2 D_c^2 |
 | `Direction` | w'p, one number | w, (d,), of either sign | (w'D)^2 |
 
 An ellipsoid can bend to any function of its parents, but needs rows that fill the space of all of them. Where the
 response depends on one weighted sum of its parents (a single-index model: Ichimura 1993; Gramacy and Lian 2012 for
 Gaussian processes) a direction needs no more rows for many parents than for one; and a parent of weight 0 is switched
-off.
+off. Columns are an ellipsoid in which every column of a vector has a bandwidth 1 / w_c of its own, and can be switched
+off like that.
 
 For L(K) everything a gradient needs is the scatter of the pairs,
 
     C = sum_ij (dL/dK o k~)_ij D_ij D_ij'   (d, d):       dL/dlog s_k = tr(C_kk) / s_k^2       dL/dw = -C w
+                                                                of columns: dL/dw = -diag(C) o w
 
 with k~ = -2 k'(t), which for a Gaussian is K itself.
 """
@@ -81,7 +84,22 @@ class Direction:
         return np.asarray(-(scatter @ parameters), dtype=np.float64)
 
 
-ELLIPSOID, DIRECTION = Ellipsoid(), Direction()
+@dataclass(frozen=True)
+class Columns:
+    """A weight for every column, each of which is compared by itself."""
+
+    profile: Profile = GAUSSIAN
+
+    def coordinates(self, points: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return the columns times their weights."""
+        return points * parameters
+
+    def gradient(self, scatter: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return dL/dw."""
+        return np.asarray(-np.diagonal(scatter) * parameters, dtype=np.float64)
+
+
+ELLIPSOID, DIRECTION, COLUMNS = Ellipsoid(), Direction(), Columns()
 
 
 def scatter(weights: Floats, left: Floats, right: Floats) -> Floats:

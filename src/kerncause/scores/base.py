@@ -122,8 +122,9 @@ class LocalFit:
         provisional: the fit before it was settled. Others begin from this one, so that where they begin does not
             depend on what else was settled.
         curvature: of a provisional fit, the Hessian of the loss where its ascent stopped, to go on with.
-        kernel: the kernel of the parents: `gaussian`, or `direction`, along one weighted sum of them.
-        weights: of a direction, the weights of each parent's columns; `bandwidths` then has one over their length.
+        kernel: the kernel of the parents, such as `gaussian`, or `direction`, along one weighted sum of them.
+        weights: of `direction` and `columns`, the weights of each parent's columns; `bandwidths` then has one over
+            their length.
         complexity: the nats that were taken off for evidence (`kerncause.scores.evidence`): the maximum of S/n is
             `value + complexity`, unless that is a probability.
         rival: the fit with the other kernel, where both were tried and this one was better.

@@ -3,6 +3,7 @@
 | family | shape (`kerncause.kernels.shape`) | learned | begins |
 |---|---|---|---|
 | `gaussian`, `matern32`, ... | ellipsoid | a bandwidth for every parent | at the median heuristic and fractions of it |
+| `columns` | columns | a weight for every column of the parents | at the inverse of the same |
 | `direction` | direction | a weight for every column of the parents | along what the data show (below) |
 
 **Where directions begin.** A weighted sum that the response depends on shows in the moments of the parents with
@@ -31,7 +32,17 @@ import numpy.typing as npt
 
 from kerncause.data import Points
 from kerncause.errors import OptionError
-from kerncause.kernels import DIRECTION, GAUSSIAN, PROFILES, Ellipsoid, Profile, Shape, gaussian, median_heuristic
+from kerncause.kernels import (
+    COLUMNS,
+    DIRECTION,
+    GAUSSIAN,
+    PROFILES,
+    Ellipsoid,
+    Profile,
+    Shape,
+    gaussian,
+    median_heuristic,
+)
 from kerncause.regression import Parameters, side_by_side
 from kerncause.scores.base import LocalFit
 from kerncause.scores.optimise import Interval
@@ -198,8 +209,6 @@ class Bandwidths(Family):
 class Weights(Family):
     """A weight for every column."""
 
-    name, shape, hopeless = "direction", DIRECTION, 0.1
-
     def count(self, sides: Sides) -> int:
         """Return how many columns there are."""
         return sum(sides.columns)
@@ -207,6 +216,35 @@ class Weights(Family):
     def limits(self, bounds: Interval) -> tuple[Interval, bool]:
         """Return a weight as large as the shortest bandwidth makes it, of either sign."""
         return (-1.0 / bounds[0], 1.0 / bounds[0]), True
+
+    def named(self, parameters: Floats, names: Sequence[str], sides: Sides) -> dict[str, Any]:
+        """Return the weights, and the inverse of their length as bandwidths."""
+        parts = np.split(parameters, np.cumsum(sides.columns)[:-1])
+        weights = {name: tuple(part.tolist()) for name, part in zip(names, parts, strict=True)}
+        lengths = {name: float(np.linalg.norm(part)) for name, part in weights.items()}
+        return {
+            "bandwidths": {name: 1.0 / max(length, 1.0 / LONGEST) for name, length in lengths.items()},
+            "weights": weights,
+        }
+
+    def owners(self, names: Sequence[str], sides: Sides) -> list[str]:
+        """Return the parents, each as often as it has columns."""
+        return [name for name, count in zip(names, sides.columns, strict=True) for _ in range(count)]
+
+    def given(self, told: Mapping[str, Any], names: Sequence[str], sides: Sides) -> Floats:
+        """Return the weights in order."""
+        _refuse_others("weights", told, names)
+        parts = [np.atleast_1d(np.asarray(told[name], dtype=np.float64)) for name in names]
+        for name, part, count in zip(names, parts, sides.columns, strict=True):
+            if len(part) != count or not np.all(np.isfinite(part)):
+                raise OptionError(f"the weights of {quoted(name)} are not {count} numbers: give one for each column")
+        return np.concatenate(parts)
+
+
+class OneDirection(Weights):
+    """Along one weighted sum of the columns."""
+
+    name, shape, hopeless = "direction", DIRECTION, 0.1
 
     def heuristic(self, sides: Sides) -> Parameters:
         """Return equal weights."""
@@ -249,28 +287,42 @@ class Weights(Family):
         """Return none."""
         return None
 
-    def named(self, parameters: Floats, names: Sequence[str], sides: Sides) -> dict[str, Any]:
-        """Return the weights, and the inverse of their length as bandwidths."""
-        parts = np.split(parameters, np.cumsum(sides.columns)[:-1])
-        weights = {name: tuple(part.tolist()) for name, part in zip(names, parts, strict=True)}
-        lengths = {name: float(np.linalg.norm(part)) for name, part in weights.items()}
-        return {
-            "bandwidths": {name: 1.0 / max(length, 1.0 / LONGEST) for name, length in lengths.items()},
-            "weights": weights,
-        }
 
-    def owners(self, names: Sequence[str], sides: Sides) -> list[str]:
-        """Return the parents, each as often as it has columns."""
-        return [name for name, count in zip(names, sides.columns, strict=True) for _ in range(count)]
+class EveryColumn(Weights):
+    """An ellipsoid with a weight, one over a bandwidth, for every column."""
 
-    def given(self, told: Mapping[str, Any], names: Sequence[str], sides: Sides) -> Floats:
-        """Return the weights in order."""
-        _refuse_others("weights", told, names)
-        parts = [np.atleast_1d(np.asarray(told[name], dtype=np.float64)) for name in names]
-        for name, part, count in zip(names, parts, sides.columns, strict=True):
-            if len(part) != count or not np.all(np.isfinite(part)):
-                raise OptionError(f"the weights of {quoted(name)} are not {count} numbers: give one for each column")
-        return np.concatenate(parts)
+    name, shape, hopeless = "columns", COLUMNS, 0.04
+
+    def heuristic(self, sides: Sides) -> Parameters:
+        """Return one over the median heuristic of a parent for each of its columns."""
+        weights = [1.0 / median_heuristic(parent) for parent in sides.parents]
+        return Parameters(sides.start, np.repeat(weights, sides.columns), START_NOISE)
+
+    def cold(self, sides: Sides, count: int, values: Values) -> list[Start]:
+        """Return the heuristic, and bandwidths that are fractions of it."""
+        at = self.heuristic(sides)
+        return [Start(Parameters(s * at.response_bandwidth, at.parents / s, at.noise)) for s in START_SCALES[:count]]
+
+    def beside(self, sides: Sides, count: int, values: Values, precursor: Parameters) -> list[Start]:
+        """Return the fractions."""
+        return self.cold(sides, count, values)[1:]
+
+    def off(self, begin: LocalFit, names: Sequence[str], sides: Sides, longest: float) -> Floats | None:
+        """Return the weights of the others, and one over the longest bandwidth: at 0 the gradient would be 0."""
+        return self._with(begin, names, sides, [1.0 / longest] * len(names))
+
+    def short(self, begin: LocalFit, names: Sequence[str], sides: Sides) -> Floats | None:
+        """Return the weights of the others, and one over a fifth of the heuristic."""
+        return self._with(begin, names, sides, [1.0 / (START_SCALES[1] * median_heuristic(p)) for p in sides.parents])
+
+    @staticmethod
+    def _with(begin: LocalFit, names: Sequence[str], sides: Sides, new: Sequence[float]) -> Floats | None:
+        """Return the weights of a fit, and for a parent that it lacks a new one for every column."""
+        told = begin.weights
+        if told is None and begin.bandwidths:
+            return None
+        parts = [(told or {}).get(name, (w,) * count) for name, w, count in zip(names, new, sides.columns, strict=True)]
+        return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
 
 
 def _refuse_others(what: str, told: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -279,7 +331,8 @@ def _refuse_others(what: str, told: Mapping[str, Any], names: Sequence[str]) -> 
 
 
 FAMILIES: Mapping[str, Family] = {
-    family.name: family for family in (Weights(), *(Bandwidths(profile) for profile in PROFILES.values()))
+    family.name: family
+    for family in (OneDirection(), EveryColumn(), *(Bandwidths(profile) for profile in PROFILES.values()))
 }
 # Those of which `auto` takes the best. A function of more parents than this needs more rows than there are to fill
 # their space, and its kernel matrix has next to no structure to compute with: only directions are tried.

@@ -64,8 +64,9 @@ class KernelScore(TableScore):
         data: the table.
         engine: `auto` (the cheapest), `dense`, `semidense`, `broad`, `compressed` or `lowrank`.
         bandwidths: `per-parent` or `shared`.
-        kernel: of the parents: `gaussian`, `matern32`, `matern52`, `rational-quadratic`, `direction` (a Gaussian along
-            one weighted sum of them), or `auto`, the better of `gaussian` and `direction`.
+        kernel: of the parents: `gaussian`, `matern32`, `matern52`, `rational-quadratic`, `columns` (a Gaussian with a
+            bandwidth for every column of a vector), `direction` (a Gaussian along one weighted sum of them), or `auto`,
+            the better of `gaussian` and `direction`.
         evidence: `none`, or `bic`: what is taken off for parameters and parents (`kerncause.scores.evidence`).
         expected_degree: how many neighbours a variable has on average, for that.
         scaling: on what scale numbers are seen: `standard`, `rank`, `robust` or `power` (`kerncause.data.views`).
@@ -112,7 +113,7 @@ class KernelScore(TableScore):
             )
         if kernel != "auto" and kernel not in FAMILIES:
             raise OptionError(f"there is no kernel {quoted(kernel)}: the choices are auto, {', '.join(FAMILIES)}")
-        if kernel in ("auto", "direction") and bandwidths == "shared":
+        if kernel in ("auto", "direction", "columns") and bandwidths == "shared":
             raise OptionError(f"kernel {kernel} has no shared bandwidth: leave out one of the two")
         super().__init__(
             data.seen(scaling, categories, response_scaling) if isinstance(data, Dataset) else data,
@@ -399,7 +400,9 @@ class KernelScore(TableScore):
     def _kernel_of(self, given: ScoreParameters) -> str:
         """Return the kernel that parameters by name are of."""
         asked = self._options["kernel"]
-        return "direction" if given.weights is not None else "gaussian" if asked in (*AUTOMATIC, "auto") else asked
+        if given.weights is not None:
+            return "columns" if asked == "columns" else "direction"
+        return "gaussian" if asked in (*AUTOMATIC, "auto", "columns") else asked
 
     def residuals(self, target: str, parents: Collection[str] = (), fit: LocalFit | None = None) -> Floats:
         """Return Y - f(PA) at the fitted parameters, (n, q), rows (and columns of kernels) in the order of the table.

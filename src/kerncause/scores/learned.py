@@ -62,7 +62,7 @@ class LearnedKernelScore(KernelScore):
         bandwidths: `per-parent` or `shared`.
         starts: how many starts the optimiser gets, 1 to 5.
         tolerance: how far the value may lie from the exact one.
-        kernel: of the parents: `gaussian`, `direction`, or `auto`: whichever is better.
+        kernel: of the parents: `gaussian`, `columns`, `direction`, ..., or `auto`; see `KernelScore`.
         evidence: `none` or `bic`; see `KernelScore`.
         expected_degree: how many neighbours a variable has on average.
         scaling: on what scale numbers are seen.

@@ -19,8 +19,8 @@ R_NAMES = ("response_bandwidth", "amplitude")
 class ScoreParameters:
     """Parameters by name, or, as a gradient, the derivatives of S/q by their logarithms.
 
-    A score has a response bandwidth or an amplitude to learn, or neither. The kernel `direction` has `weights` for the
-    columns of each parent instead of bandwidths; of those the derivatives are by themselves.
+    A score has a response bandwidth or an amplitude to learn, or neither. The kernels `direction` and `columns` have
+    `weights` for the columns of each parent instead of bandwidths; of those the derivatives are by themselves.
     """
 
     response_bandwidth: float | None
