@@ -15,6 +15,7 @@ each contracted over the whole matrix as if its entries were independent, to the
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -124,6 +125,11 @@ class Inputs:
     owner: Ints
     root_weights: Floats
     shape: Shape = ELLIPSOID
+
+    @cached_property
+    def n(self) -> float:
+        """How many rows of the table these stand for: the trace of the kernel."""
+        return float(np.square(self.root_weights).sum())
 
     def scaled(self, parameters: Floats, points: Floats) -> Floats:
         """Return the coordinates of points."""

@@ -20,6 +20,7 @@ computes the features again and memory does not grow with n. No n x n array is e
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -214,7 +215,7 @@ class LowRankEngine:
         """Of very many rows more may be missed: what is compared grows with their number."""
         return _lack_of_parents(parameters, self.tolerance) * max(1.0, self.n / ROUGHER_ABOVE)
 
-    @property
+    @cached_property
     def _most_pivots(self) -> int:
         """How many pivots a factor may have in an evaluation: the rougher the answer, the less it may cost."""
         roughness = min(max(self.tolerance / USUAL_TOLERANCE, 1.0), ROUGHEST)

@@ -244,9 +244,9 @@ class _ProjectedKernel(ProjectedResponse):
         return gram
 
     def missing(self, gram: Floats | None = None) -> float:
-        weights = self.basis.inputs.root_weights**2
-        captured = float(weights @ self.basis.captured()) if gram is None else float(np.trace(gram))
-        return max(float(weights.sum()) - captured, 0.0)
+        inputs = self.basis.inputs
+        captured = float(inputs.root_weights**2 @ self.basis.captured()) if gram is None else float(np.trace(gram))
+        return max(inputs.n - captured, 0.0)
 
     def slope(self) -> Slope:
         return _KernelSlope(self.basis)
@@ -294,7 +294,7 @@ class _ProjectedCentredKernel(ProjectedResponse):
     @classmethod
     def of(cls, basis: Basis, parameter: float) -> "_ProjectedCentredKernel":
         inputs = basis.inputs
-        total, captured, n = np.zeros(len(basis.at)), 0.0, float(np.square(inputs.root_weights).sum())
+        total, captured, n = np.zeros(len(basis.at)), 0.0, inputs.n
         for rows in inputs.chunks():
             F = basis.features(basis.kernel(rows))
             total += inputs.root_weights[rows] @ F
