@@ -115,7 +115,7 @@ class LocalFit:
         converged: whether the optimiser said so for the best start.
         error_bound: how far `value` may lie from the exact one at these parameters (0: exact).
         certified: whether `error_bound` is within the tolerance asked for.
-        starts_disagree: whether starts ended more than 0.01 apart on the rows where they were tried.
+        starts_disagree: whether the starts that were followed ended more than 0.01 apart on the rows where they were.
         at_bounds: the parameters that ended at a bound (`response`, `noise`, or a parent's name).
         rows: number of rows the score was computed on.
         is_settled: whether `value` is final; a provisional one is off by about `error_bound`, which is then a guess.

@@ -12,7 +12,7 @@
   on all rows, so it is not followed on few; what the few rows are asked is whether a cold start with short
   bandwidths leads to a better place there than the precursor does, and if so that place is refined as well.
 * A choosy fit follows a start only if the likelihood there is above the top that the precursor led to, or not far
-  below it and elsewhere. Others hardly ever end higher.
+  below it and elsewhere. That is for directions, whose starts follow from the data; others hardly ever end higher.
 * A parent at the upper bound of its bandwidth is next to switched off, and the likelihood is flat there: what a
   hundred rows switch off, a thousand may not. So refining begins with such parents at half of that bound.
 
@@ -220,8 +220,8 @@ def _followed(task: Task, starts: Sequence[Start], precursor: Precursor | None, 
 def _is_worth_following(task: Task, start: Start, top: Ascent) -> bool:
     if not task.is_choosy or start.value > top.value:
         return True
-    reached = task.layout.unpacked(top.theta).parents
-    return start.value > top.value - task.hopeless and task.is_elsewhere(start.place.parents, reached)
+    begun, reached = (task.layout.unpacked(theta).parents for theta in (_at(task, start.place), top.theta))
+    return start.value > top.value - task.hopeless and task.is_elsewhere(begun, reached)
 
 
 def _at(task: Task, place: Parameters) -> Floats:

@@ -21,6 +21,7 @@ there.
 """
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ class Start(NamedTuple):
     """A place to begin from, and the likelihood there; inf: it is to be followed whatever that is."""
 
     place: Parameters
-    value: float = float("inf")
+    value: float = math.inf
 
 
 class Family(ABC):
@@ -99,7 +100,8 @@ class Family(ABC):
     Attributes:
         name: what a user calls it.
         shape: along what rows are compared.
-        hopeless: nats a row; a start further below a top that is known hardly ever leads to a higher one.
+        hopeless: nats a row; a start further below a top that is known hardly ever leads to a higher one (inf: the
+            likelihood at a start says nothing of where it leads).
     """
 
     name: str
@@ -152,9 +154,12 @@ class Family(ABC):
 
 
 class Bandwidths(Family):
-    """A bandwidth for every parent."""
+    """A bandwidth for every parent.
 
-    hopeless = 0.04
+    Starts are at bandwidths that were not fitted to anything, so that the likelihood there says nothing.
+    """
+
+    hopeless = math.inf
 
     def __init__(self, profile: Profile = GAUSSIAN) -> None:
         self.name, self.shape = profile.name, Ellipsoid(profile)
@@ -256,11 +261,14 @@ class OneDirection(Weights):
         return self.beside(sides, count, values, self.heuristic(sides))
 
     def beside(self, sides: Sides, count: int, values: Values, precursor: Parameters) -> list[Start]:
-        """Return the same, with the response and the noise as they were without the new parent."""
-        r, noise = precursor.response_bandwidth, precursor.noise
+        """Return the same, with the response as it was without the new parent, and its noise or more.
+
+        Where the precursor fits tightly, every other direction is hopeless with as little noise.
+        """
+        r, noises = precursor.response_bandwidth, {precursor.noise, max(precursor.noise, START_NOISE)}
         found = []
         for direction in promising_directions(sides.response, sides.parents)[:count]:
-            places = [Parameters(r, scale * direction, noise) for scale in DIRECTION_SCALES]
+            places = [Parameters(r, scale * direction, noise) for scale in DIRECTION_SCALES for noise in sorted(noises)]
             found.append(max(map(Start, places, values(places)), key=lambda start: start.value))
         return found
 
@@ -291,7 +299,7 @@ class OneDirection(Weights):
 class EveryColumn(Weights):
     """An ellipsoid with a weight, one over a bandwidth, for every column."""
 
-    name, shape, hopeless = "columns", COLUMNS, 0.04
+    name, shape, hopeless = "columns", COLUMNS, math.inf
 
     def heuristic(self, sides: Sides) -> Parameters:
         """Return one over the median heuristic of a parent for each of its columns."""

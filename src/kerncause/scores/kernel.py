@@ -444,10 +444,17 @@ class KernelScore(TableScore):
             is_shared=self._options["bandwidths"] == "shared",
             parent_bounds=self._options["parent_bounds"],
             noise_bounds=self._options["noise_bounds"],
-            # The likelihood that is known of a start says little of a probability at the end.
-            is_choosy=self._options["kernel"] in ("auto", "direction") and not self._is_probability(target),
+            is_choosy=self._is_choosy(target),
         )
         return Subject.of(target, names, data, FAMILIES[kernel], self._model, how)
+
+    def _is_choosy(self, target: str) -> bool:
+        """Tell whether only those starts are followed that are worth while.
+
+        The likelihood at a start says little of a probability at the end, and the dense engine takes no shortcut.
+        """
+        is_for_it = self._options["kernel"] in ("auto", "direction") and self._options["engine"] != "dense"
+        return is_for_it and not self._is_probability(target)
 
     def _theta(self, subject: Subject, fit: LocalFit) -> Floats:
         """Return the parameters of a fit as a place to go on from."""
