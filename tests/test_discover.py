@@ -126,6 +126,7 @@ def test_the_adaptive_preset_finds_causes_that_show_only_together():
     frame = pd.DataFrame({"a": a, "b": b, "c": c, "swing": np.exp(3 * swing), "level": level})
     found = discover(frame, preset="adaptive", workers=1)
     assert found.settings["search"] == "exact"
+    assert "5 variables" in found.settings["search_because"]
     assert set(found.dag.edges) == {("a", "swing"), ("b", "swing"), ("c", "level")}
     assert found.settings["preset"] == "adaptive"
     with pytest.raises(OptionError, match="preset adaptive means evidence=bic"):
@@ -145,8 +146,10 @@ def test_the_adaptive_preset_takes_the_search_that_suits_the_number_of_variables
     assert "8 variables" in planned(8).why
     assert planned(8, search="ges").search == "ges"
     assert planned(8, search="ges").why is None
-    with pytest.raises(OptionError, match="search exact, which preset adaptive takes for 4 variables, does not"):
+    with pytest.raises(OptionError, match=r"takes search exact for 4 variables, which does not use restarts .* boss$"):
         planned(4, search_options={"restarts": 3})
+    with pytest.raises(OptionError, match=r"preset adaptive does not use alpha \(--alpha\)"):
+        planned(4, search_options={"alpha": 0.1})
 
 
 def test_the_paper_preset():

@@ -240,6 +240,8 @@ AGAIN = [
     ["--search", "exact", "--prune", "3"],
     ["--search", "pc", "--test", "kci", "--alpha", "0.2"],
     ["--preset", "paper"],
+    ["--preset", "adaptive"],
+    ["--preset", "adaptive", "--search", "ges", "--candidates", "1"],
     ["--score", "marginal", "--max-parents", "1", "--turning"],
     ["--score", "cv", "--set", "folds=5"],
     ["--set", "starts=3", "--engine", "dense"],

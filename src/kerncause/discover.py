@@ -78,7 +78,8 @@ def discover(
     Args:
         data: a DataFrame, an array, a path to a CSV, TSV or Parquet file, or a Dataset.
         score: the name of a score, or a score object; `learned` if nothing is said.
-        search: the name of a search: `ges` (the default), `boss` or `exact` by a score, `pc` by a test.
+        search: the name of a search: `ges` (the default, unless the preset takes another), `boss` or `exact` by a
+            score, `pc` by a test.
         preset: `paper` for the setting of Wang et al. (2024); `adaptive` for kernels, scales and evidence that suit
             variables of every kind (docs/kernels.md), with a search that suits their number if none is asked for.
         seed: recorded with the result, and used by what draws random numbers (`boss`, and the methods of others).
@@ -98,7 +99,8 @@ def discover(
         turning: whether GES tries turning edges at the end (it does not if nothing is said).
         careful: whether GES deletes an undirected edge only if that gains in both of its directions (it does).
         restarts: of BOSS: how many random orders to begin from, after the first (2 if nothing is said).
-        lookahead: of BOSS: how many parents may be added at once where fewer do not gain (1 if nothing is said).
+        lookahead: of BOSS: how many parents may be added at once where fewer do not gain (1 if nothing is said, 2 with
+            the preset `adaptive`).
         both_ways: of BOSS: whether parents are also chosen by removing them from all (not if nothing is said).
         candidates: of GES and BOSS: with how many others of each variable an edge is tried, those that a quick look at
             all pairs finds the strongest; or `all`. If nothing is said, all up to 30 variables and 10 above.

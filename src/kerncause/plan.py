@@ -12,7 +12,7 @@ from kerncause.knowledge import Knowledge
 from kerncause.parallel import worker_count
 from kerncause.scores import LocalScore, find_score
 from kerncause.screening import how_many
-from kerncause.search import find_search
+from kerncause.search import SEARCHES, find_search
 from kerncause.text import quoted
 
 
@@ -159,7 +159,7 @@ class Plan:
             _refuse(asked, {"method_options", "timeout"}, f"method {method}")
             return cls("method", method=method, options=options, timeout=timeout)
         sizes = PRESETS[preset].sizes if preset is not None and search is None else ()
-        search = _search_of(preset, search, of_search)
+        search = _search_of(preset, search)
         found = find_search(search)
         if found.by == "test":
             _refuse(asked, {"search", "test", "test_options", "knowledge", *found.options}, f"search {search}")
@@ -177,7 +177,9 @@ class Plan:
                 options=test_options or {},
                 search_options=of_search,
             )
-        _refuse(asked, {"score", "search", "preset", "score_options", "knowledge", *found.options}, f"search {search}")
+        possible = {name for size in sizes for name in find_search(size.search).options} or set(found.options)
+        by = f"preset {preset}" if sizes else f"search {search}"
+        _refuse(asked, {"score", "search", "preset", "score_options", "knowledge", *possible}, by)
         score = DEFAULT_SCORE if score is None else score
         if isinstance(score, str):
             find_score(score)
@@ -212,11 +214,17 @@ class Plan:
         """Return the same with the search that suits so many variables."""
         size = next(size for size in self.sizes if size.most is None or count <= size.most)
         options = find_search(size.search).options
-        _refuse(self.asked, options, f"search {size.search}, which preset {self.preset} takes for {count} variables,")
+        for name in self.asked:
+            if name not in options:
+                others = [name_ for name_, other in SEARCHES.items() if other.by == "score" and name in other.options]
+                raise OptionError(
+                    f"preset {self.preset} takes search {size.search} for {count} variables, which does not use "
+                    f"{_called(name)}: leave it out, or ask for --search {' or '.join(others)}"
+                )
         return replace(
             self,
             search=size.search,
-            search_options={**options, **size.options, **self.asked},
+            search_options={**options, **PRESETS[str(self.preset)].search, **size.options, **self.asked},
             sizes=(),
             why=f"{count} variables: {size.why}",
         )
@@ -234,19 +242,19 @@ class Plan:
             "seed": seed,
             "workers": crew,
             "search_options": dict(self.search_options),
+            **({} if self.why is None else {"search_because": self.why}),
             "knowledge": self.knowledge.as_json(),
         }
 
 
-def _search_of(preset: str | None, search: str | None, options: Collection[str]) -> str:
+def _search_of(preset: str | None, search: str | None) -> str:
     """Return the search that was asked for, or that a preset means, or the default.
 
-    Where a preset leaves it to the number of variables, one that takes the options will do for now.
+    Where a preset leaves it to the number of variables, any of its searches will do for now.
     """
     meant = None if preset is None else PRESETS[preset].search_name
     if preset is not None and search is None and PRESETS[preset].sizes:
-        possible = [size.search for size in PRESETS[preset].sizes]
-        return next((name for name in possible if set(options) <= set(find_search(name).options)), possible[0])
+        return PRESETS[preset].sizes[0].search
     by_score = search is not None and find_search(search).by == "score"
     if by_score and meant is not None and search != meant:
         raise OptionError(f"preset {preset} means search {meant}, not {search}: leave out one of the two")
@@ -268,8 +276,12 @@ def _refuse(asked: Mapping[str, Any], taken: Collection[str], by: str) -> None:
     """Refuse what was asked for and would be ignored."""
     for name in asked:
         if name not in taken:
-            option = f"{name} ({OPTION_NAMES.get(name) or '--' + name.replace('_', '-')})"
-            raise OptionError(f"{by} does not use {option}: leave out one of the two")
+            raise OptionError(f"{by} does not use {_called(name)}: leave out one of the two")
+
+
+def _called(name: str) -> str:
+    """Return an argument with what the command line calls it."""
+    return f"{name} ({OPTION_NAMES.get(name) or '--' + name.replace('_', '-')})"
 
 
 def _chosen(preset: str | None, score: dict[str, Any], search: dict[str, Any]) -> Preset:

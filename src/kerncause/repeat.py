@@ -28,6 +28,7 @@ from kerncause.learn import Learning
 from kerncause.parallel import Trade, spread_over
 from kerncause.plan import Plan
 from kerncause.scores import Ledger
+from kerncause.scores.cache import SCORE_VERSION
 from kerncause.scores.kernel import KernelScore
 from kerncause.scores.warm import WarmScore, Whole
 from kerncause.text import quoted
@@ -172,6 +173,7 @@ class Repeat:
             **work.plan.settings(work.seed, 1, None),
             "workers": None,
             "options": dict(getattr(subject, "options", work.plan.options)),
+            "scores": SCORE_VERSION,
         }
         settings = json.dumps(asked, sort_keys=True, default=str)
         head = {

@@ -81,7 +81,10 @@ def discover(
     decimal: DecimalOption = ".",
     score: ScoreOption = None,
     search: Annotated[
-        str | None, typer.Option(metavar="NAME", help=f"The search: {', '.join(SEARCHES)}. Default: ges.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help=f"The search: {', '.join(SEARCHES)}. Default: ges, or what the preset takes."
+        ),
     ] = None,
     preset: PresetOption = None,
     engine: EngineOption = None,
@@ -97,7 +100,10 @@ def discover(
     ] = None,
     lookahead: Annotated[
         int | None,
-        typer.Option(metavar="K", help="BOSS: parents added at once where fewer do not gain. Default: 1."),
+        typer.Option(
+            metavar="K",
+            help="BOSS: parents added at once where fewer do not gain. Default: 1, 2 with the preset adaptive.",
+        ),
     ] = None,
     both_ways: Annotated[
         bool, typer.Option("--both-ways", help="BOSS: choose parents by removing them from all, too.")

@@ -67,7 +67,9 @@ DecimalOption = Annotated[
 PresetOption = Annotated[
     str | None,
     typer.Option(
-        "--preset", metavar="NAME", help="A named setting: paper (Wang et al. 2024), or adaptive (docs/kernels.md)."
+        "--preset",
+        metavar="NAME",
+        help="A named setting: paper (Wang et al. 2024), or adaptive (kernels and a search that suit the table).",
     ),
 ]
 EngineOption = Annotated[

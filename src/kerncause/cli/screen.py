@@ -98,7 +98,7 @@ class Screen:
     def search(self, name: str | None, why: str | None) -> None:
         """Say which search it is and why, if nobody asked for it."""
         if why is not None:
-            self.note(f"search {name}, because of {why}; --search")
+            self.note(f"search {name}, because of {why}; --search takes another")
 
     def candidates(self, most: int | str | None) -> None:
         """Say that not all pairs are tried, if nobody asked for it."""

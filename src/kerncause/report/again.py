@@ -19,6 +19,7 @@ OPTIONS = {
     "restarts": "--restarts",
     "lookahead": "--lookahead",
     "both_ways": "--both-ways",
+    "candidates": "--candidates",
     "prune": "--prune",
     "alpha": "--alpha",
     "max_given": "--max-given",
@@ -50,7 +51,7 @@ def python(result: Result) -> str:
     """Return the call in Python."""
     origin, settings = result.data.origin, result.settings
     table = "table" if origin is None else repr(origin.path)
-    asked = {name: settings[name] for name in DEFAULTS if settings.get(name) not in (None, DEFAULTS[name])}
+    asked = {name: settings[name] for name in DEFAULTS if settings.get(name) not in (None, _usual(name, settings))}
     if "method" in settings:
         asked["method"] = settings["method"]
     if settings.get("seed"):
@@ -69,6 +70,14 @@ def python(result: Result) -> str:
         marks = {"separator": origin.separator, "decimal": origin.decimal}
         table, read = f"kerncause.read_table({_call([table], {**marks, **read})})", {}
     return f"kerncause.discover({_call([table], {**read, **asked})})"
+
+
+def _usual(name: str, settings: Mapping[str, Any]) -> Any:
+    """Return what is taken if nothing is said; None: something else than this was."""
+    preset = settings.get("preset")
+    if name != "search" or preset is None or not PRESETS[preset].sizes:
+        return DEFAULTS[name]
+    return settings["search"] if "search_because" in settings else None
 
 
 def _of_confidence(result: Result) -> dict[str, Any]:
@@ -124,8 +133,8 @@ def _plan_words(result: Result) -> Iterator[str]:
     settings = result.settings
     if "method" in settings:
         yield from ("--method", settings["method"])
-    for name, usual in DEFAULTS.items():
-        if settings.get(name) not in (None, usual):
+    for name in DEFAULTS:
+        if settings.get(name) not in (None, _usual(name, settings)):
             yield from (f"--{name}", str(settings[name]))
     for name, value in _of_search(settings).items():
         if name not in OPTIONS:
@@ -150,7 +159,10 @@ def _of_search(settings: Mapping[str, Any]) -> dict[str, Any]:
     search = SEARCHES.get(settings.get("search", ""))
     usual = {} if search is None else dict(search.options)
     if settings.get("preset"):
-        usual |= PRESETS[settings["preset"]].search
+        preset = PRESETS[settings["preset"]]
+        usual |= preset.search
+        if "search_because" in settings:
+            usual |= next(size.options for size in preset.sizes if size.search == settings["search"])
     return {name: value for name, value in settings.get("search_options", {}).items() if value != usual.get(name)}
 
 
