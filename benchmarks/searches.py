@@ -101,6 +101,8 @@ def _difference(
 def _shown(values: "pd.Series[float]") -> str:
     numbers = values.to_numpy(dtype=np.float64)
     digits = 1 if np.abs(numbers).max() > 2 else 3
+    if len(numbers) < 2:
+        return f"{numbers.mean():+.{digits}f} (1)"
     return f"{numbers.mean():+.{digits}f} ± {numbers.std(ddof=1) / np.sqrt(len(numbers)):.{digits}f}"
 
 
