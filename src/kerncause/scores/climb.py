@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kerncause.regression import Parameters
-from kerncause.scores.family import Start, Values
+from kerncause.scores.family import Start
 from kerncause.scores.optimise import Ascent, Layout, Objective, ascend, curvature, refine
 
 Floats = npt.NDArray[np.float64]
@@ -70,7 +70,6 @@ class Task:
         certified_at: gives the best estimate of the objective that the engine of a name has at some parameters,
             and how far off it may be.
         on_fewer: gives the task on fewer rows, or None where those are no cheaper or pose another problem.
-        values: gives the objective at places, by an engine made for the first of them.
         cold: gives so many places to begin from if nothing is known.
         beside: gives those to begin from as well if there is a precursor, here with its parameters.
         is_elsewhere: tells whether from parameters of the parents an ascent may end elsewhere than at others.
@@ -84,17 +83,11 @@ class Task:
     objective_at: Callable[[Parameters], Objective]
     certified_at: Callable[[str, Parameters], tuple[float, float]]
     on_fewer: Callable[[int], "Task | None"]
-    values: Values
     cold: Callable[[int], list[Start]]
     beside: Callable[[int, Parameters], list[Start]]
     is_elsewhere: Callable[[Floats, Floats], bool]
     explores: bool = False
     hopeless: float = math.inf
-
-    @property
-    def is_choosy(self) -> bool:
-        """Whether only those starts are followed that are worth while."""
-        return self.hopeless < math.inf
 
     @cached_property
     def objective(self) -> Objective:
@@ -202,10 +195,7 @@ def _places(task: Task, starts: int, precursor: Precursor | None) -> list[Start]
     """Return where to begin on all rows, beside the precursor."""
     if precursor is None:
         return task.cold(starts)
-    short = precursor.short
-    if short is None:
-        return task.beside(starts, precursor.off)
-    return [Start(short, *task.values([short]))] if task.is_choosy else [Start(short)]
+    return task.beside(starts, precursor.off) if precursor.short is None else [Start(precursor.short)]
 
 
 def _followed(task: Task, starts: Sequence[Start], precursor: Precursor | None, roughly: bool) -> list[Ascent]:
@@ -218,7 +208,7 @@ def _followed(task: Task, starts: Sequence[Start], precursor: Precursor | None, 
 
 
 def _is_worth_following(task: Task, start: Start, top: Ascent) -> bool:
-    if not task.is_choosy or start.value > top.value:
+    if math.isinf(task.hopeless) or start.value > top.value:
         return True
     begun, reached = (task.layout.unpacked(theta).parents for theta in (_at(task, start.place), top.theta))
     return start.value > top.value - task.hopeless and task.is_elsewhere(begun, reached)

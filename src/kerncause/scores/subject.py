@@ -125,7 +125,6 @@ class Subject:
             objective_at,
             certified_at,
             on_fewer,
-            values=values,
             cold=lambda count: family.cold(sides, count, values),
             beside=lambda count, precursor: family.beside(sides, count, values, precursor),
             is_elsewhere=lambda start, top: family.is_elsewhere(sides, start, top),
