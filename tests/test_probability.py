@@ -14,7 +14,7 @@ from kerncause.data import Points
 from kerncause.errors import DataWarning
 from kerncause.kernels import DIRECTION, ELLIPSOID, entropy, least_noise
 from kerncause.regression import Nearness, Parameters, Problem, left_out, nearness
-from kerncause.scores.probability import _loss, log_probability
+from kerncause.scores.probability import RIDGE, _curvature, _loss, log_probability
 
 OPTIONS = {"noise_floor": "entropy", "response_scaling": "rank", "discrete": "probability"}
 
@@ -149,11 +149,42 @@ def test_the_calibration_has_the_right_slope_and_is_the_maximum():
     at = np.concatenate([rng.normal(size=4), [0.7, 0.2, 0.4]])
     slope = approx_fprime(at, lambda p: _loss(p, rows, evidence)[0], 1e-7)
     np.testing.assert_allclose(_loss(at, rows, evidence)[1], slope, rtol=1e-4, atol=1e-4)
+    bends = [approx_fprime(at, lambda p, i=i: _loss(p, rows, evidence)[1][i], 1e-7) for i in range(len(at))]
+    np.testing.assert_allclose(_curvature(at, rows, evidence), bends, rtol=1e-4, atol=1e-4 + RIDGE)
     best = min(
         minimize(lambda p: _loss(p, rows, evidence)[0], start, bounds=[(None, None)] * 4 + [(0, None)] * 3).fun
         for start in rng.normal(size=(4, 7)) ** 2
     )
     assert log_probability(rows) == pytest.approx(-best, abs=1e-3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**31), st.integers(2, 12), st.integers(3, 60), st.floats(0.01, 300.0))
+def test_newton_finds_the_maximum_that_another_optimiser_finds(seed, v, r, size):
+    # Evidence from next to nothing to what all but decides, temperatures that end at 0 and values that never occur.
+    rng = np.random.default_rng(seed)
+    shares, counted = rng.dirichlet(np.full(v, rng.choice([0.05, 1.0])), size=(2, r)) + 1e-12
+    counts, values = rng.integers(1, 50, size=r).astype(float), rng.integers(0, v, size=r)
+    near = rng.normal(size=(r, v)) * size
+    near[np.arange(r), values] += size * rng.integers(-1, 3)
+    rows = Nearness(counts, values, near - near.max(axis=1, keepdims=True), shares, counted)
+    evidence, bounds = evidence_of(rows), [(None, None)] * v + [(0, None)] * 3
+    other = minimize(
+        _loss,
+        np.r_[np.zeros(v), 0, 1, 0],
+        (rows, evidence),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": 2000, "maxfun": 5000, "ftol": 1e-14},
+    )
+    found = -log_probability(rows)
+    assert found <= other.fun + 1e-3
+    assert found >= min(other.fun, counts.sum() * entropy(points_of_counts(values, counts))) - 0.05 * counts.sum() / r
+
+
+def points_of_counts(values, counts):
+    return Points.of(np.repeat(values, counts.astype(int)).astype(float)[:, None])
 
 
 @settings(max_examples=40, deadline=None)

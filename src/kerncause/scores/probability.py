@@ -12,7 +12,8 @@ is wanted is the probability of the values. The regression predicts every row fr
 c_il is how often l occurs in rows with the same parents, p_il in rows with parents like these, and |phi_l - mu_i| how
 far it lies from what is predicted. Few rows tell most by the last, because values that lie near each other help out;
 many rows of few values tell most by the first, which takes relations and noise of any shape. b and the temperatures tau
-calibrate and combine them (Platt 1999; Guo et al. 2017). The maximum is unique, as log P is concave in all of them.
+calibrate and combine them (Platt 1999; Guo et al. 2017). The maximum is unique, as log P is concave in all of them, and
+found by Newton's method, damped where it must be (Marquardt 1963), with temperatures held at 0 that would fall below it.
 
 * S is never above 0, and without parents it is -n H, with H the entropy: no parents are worth more than n H.
 * A parent that says nothing gains next to nothing: rows left out are predicted wrongly, and the temperatures are 0.
@@ -23,16 +24,20 @@ The parameters of the kernels remain those that maximise the likelihood of the f
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
-from scipy.special import logsumexp, xlogy
+from scipy.special import xlogy
 
 from kerncause.regression import Nearness
 
 Floats = npt.NDArray[np.float64]
 
+TEMPERATURES = 3
 # How near to the maximum, in nats; and a ridge on b, for values that no prediction is near to.
 ENOUGH = 1e-7
 RIDGE = 1e-6
+# Of Newton's method; steps that lead nowhere are shortened by adding to the diagonal of the curvature.
+MOST_STEPS = 100
+SUFFICIENT = 1e-4
+LEAST_DAMPING, LITTLE_DAMPING, MOST_DAMPING = 1e-9, 1e-3, 1e9
 
 
 def log_probability(rows: Nearness) -> float:
@@ -41,30 +46,73 @@ def log_probability(rows: Nearness) -> float:
     # Subtracting the largest changes nothing and keeps tau times it within bounds.
     near = rows.near - rows.near.max(axis=1, keepdims=True)
     evidence = np.stack([np.log(rows.counted), np.log(rows.shares), near])
-    found = minimize(
-        _loss,
-        np.concatenate([np.zeros(v), [0.0, 1.0, 0.0]]),
-        args=(rows, evidence),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(None, None)] * v + [(0.0, None)] * 3,
-        options={"maxiter": 500, "ftol": ENOUGH / max(float(rows.counts.sum()), 1.0), "gtol": 1e-6},
-    )
-    return -min(float(found.fun), _entropy_of(rows, v))
+    return -min(_least_loss(rows, evidence), _entropy_of(rows, v))
+
+
+def _least_loss(rows: Nearness, evidence: Floats) -> float:
+    """Minimise the loss over b and the temperatures."""
+    v = evidence.shape[2]
+    at = np.concatenate([np.zeros(v), [0.0, 1.0, 0.0]])
+    least = np.concatenate([np.full(v, -np.inf), np.zeros(TEMPERATURES)])
+    value, gradient = _loss(at, rows, evidence)
+    H, damping = _curvature(at, rows, evidence), LEAST_DAMPING
+    for _ in range(MOST_STEPS):
+        free = (at > least) | (gradient < 0.0)
+        damped = H + np.diag(damping * np.diagonal(H))
+        step = np.zeros_like(at)
+        step[free] = -np.linalg.solve(damped[np.ix_(free, free)], gradient[free])
+        there = np.maximum(at + step, least)
+        promised = -float(gradient @ (there - at))
+        if 0.0 <= promised <= 2.0 * ENOUGH and damping <= LITTLE_DAMPING:
+            break
+        value_there, gradient_there = _loss(there, rows, evidence)
+        if promised > 0.0 and value_there <= value - SUFFICIENT * promised:
+            at, value, gradient = there, value_there, gradient_there
+            H, damping = _curvature(at, rows, evidence), max(damping / 10.0, LEAST_DAMPING)
+        elif damping > MOST_DAMPING:
+            break
+        else:
+            damping = max(10.0 * damping, LITTLE_DAMPING)
+    return value
+
+
+def _predicted(parameters: Floats, evidence: Floats) -> tuple[Floats, Floats]:
+    """Return log P, (r, v), and P."""
+    b, tau = parameters[:-TEMPERATURES], parameters[-TEMPERATURES:]
+    logits = b + tau[0] * evidence[0] + tau[1] * evidence[1] + tau[2] * evidence[2]
+    logits -= logits.max(axis=1, keepdims=True)
+    P = np.exp(logits)
+    total = P.sum(axis=1, keepdims=True)
+    P /= total
+    return logits - np.log(total), P
 
 
 def _loss(parameters: Floats, rows: Nearness, evidence: Floats) -> tuple[float, Floats]:
     """Return minus the sum of log P, and its gradient by b and the temperatures."""
-    b, tau = parameters[:-3], parameters[-3:]
-    logits = b + np.tensordot(tau, evidence, 1)
-    total = logsumexp(logits, axis=1)
-    of_value = np.arange(len(logits)), rows.values
-    away = np.exp(logits - total[:, None])
+    b = parameters[:-TEMPERATURES]
+    log_P, away = _predicted(parameters, evidence)
+    of_value = np.arange(len(log_P)), rows.values
     away[of_value] -= 1.0
     away *= rows.counts[:, None]
-    value = float(rows.counts @ (total - logits[of_value])) + RIDGE * float(b @ b)
-    by_tau = np.tensordot(evidence, away, 2)
+    value = -float(rows.counts @ log_P[of_value]) + RIDGE * float(b @ b)
+    by_tau = evidence.reshape(TEMPERATURES, -1) @ away.ravel()
     return value, np.concatenate([away.sum(axis=0) + 2.0 * RIDGE * b, by_tau])
+
+
+def _curvature(parameters: Floats, rows: Nearness, evidence: Floats) -> Floats:
+    """Return the second derivatives of the loss: the covariances of indicators and evidence under P, over all rows."""
+    _, P = _predicted(parameters, evidence)
+    weighted = P * rows.counts[:, None]
+    centred = evidence - (evidence * P).sum(axis=2, keepdims=True)
+    v = P.shape[1]
+    H = np.empty((v + TEMPERATURES, v + TEMPERATURES))
+    H[:v, :v] = np.diag(weighted.sum(axis=0) + 2.0 * RIDGE) - P.T @ weighted
+    H[v:, :v] = (centred * weighted).sum(axis=1)
+    H[:v, v:] = H[v:, :v].T
+    flat = centred.reshape(TEMPERATURES, -1)
+    # Evidence that is the same for all values says nothing: a ridge keeps its temperature where it is.
+    H[v:, v:] = (flat * weighted.ravel()) @ flat.T + 2.0 * RIDGE * np.eye(TEMPERATURES)
+    return H
 
 
 def _entropy_of(rows: Nearness, v: int) -> float:
