@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from kerncause.baselines import BASELINES, find_baseline, run_baseline, thresholded, without_cycles
+from kerncause.baselines import BASELINES, find_baseline, pace, process, run_baseline, thresholded, without_cycles
 from kerncause.baselines.exchange import Answer, Request
 from kerncause.baselines.process import _obituary, command, computed, environment
 from kerncause.baselines.registry import chosen, outcome_of
@@ -344,8 +344,37 @@ def test_the_child_is_this_python_and_has_the_threads_it_is_given(tmp_path, monk
     assert "PYTHONWARNINGS" in os.environ
 
 
-def request(method):
-    return Request(method, np.eye(3), 0, {})
+def request(method, timeout=120.0):
+    return Request(method, np.eye(3), 0, {}, timeout)
+
+
+def test_a_run_that_would_take_too_long_is_ended_when_that_is_seen(monkeypatch):
+    now = iter([0.0, 100.0, 105.0, 200.0])
+    monkeypatch.setattr(pace.time, "perf_counter", lambda: next(now))
+    run = pace.Pace(timeout=120.0)
+    run.done(10, 1000)  # compiled; from here on two steps a second
+    run.done(20, 1000)  # too few to go by
+    with pytest.raises(pace.TooSlowError, match=r"would take about 595 seconds, by its first 210 of 1000 steps"):
+        run.done(210, 1000)
+
+
+def test_a_run_that_may_be_in_time_goes_on(monkeypatch):
+    now = iter([0.0, 10.0, 20.0, 75.0])
+    monkeypatch.setattr(pace.time, "perf_counter", lambda: next(now))
+    run = pace.Pace(timeout=100.0)
+    run.done(100, 1000)
+    run.done(200, 1000)  # 100 seconds expected
+    run.done(700, 1000)  # 107, which is not much longer
+
+
+def test_a_child_that_sees_that_it_is_too_slow_says_so(tmp_path, monkeypatch):
+    child = tmp_path / "child.py"
+    child.write_text("import sys; print('would take an age', file=sys.stderr); sys.exit(4)")
+    monkeypatch.setattr(process, "command", lambda folder: [sys.executable, str(child)])
+    with pytest.raises(
+        ComputationError, match=r"^dibs would take an age, longer than the 120 seconds it had: .*--timeout"
+    ):
+        computed(request("dibs"))
 
 
 def test_a_child_that_fails_is_reported_with_its_last_word(tmp_path, monkeypatch):
@@ -354,7 +383,7 @@ def test_a_child_that_fails_is_reported_with_its_last_word(tmp_path, monkeypatch
     with pytest.raises(
         ComputationError, match=r"process of no-such ended with exit code 1.*saying 'KeyError: 'no-such''"
     ):
-        computed(request("no-such"), timeout=120)
+        computed(request("no-such"))
     assert list(tmp_path.iterdir()) == []
     assert children() <= before
 
@@ -363,7 +392,7 @@ def test_a_child_that_takes_too_long_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = children()
     with pytest.raises(ComputationError, match=r"notears took longer than the 0\.01 seconds.*--timeout"):
-        computed(request("notears"), timeout=0.01)
+        computed(request("notears", 0.01))
     assert list(tmp_path.iterdir()) == []
     assert children() <= before
 

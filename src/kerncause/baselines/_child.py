@@ -14,6 +14,8 @@ from importlib import import_module
 from pathlib import Path
 
 from kerncause.baselines.exchange import Request
+from kerncause.baselines.pace import Pace, TooSlowError
+from kerncause.baselines.process import TOO_SLOW
 from kerncause.baselines.registry import BASELINES
 
 NOBODY_WAITS = 3
@@ -28,7 +30,11 @@ def main(folder: Path) -> None:
     baseline = BASELINES[request.method]
     import_module(baseline.module)
     start = time.perf_counter()
-    answer = baseline.learn(request.table, request.seed, request.settings)
+    try:
+        answer = baseline.learn(request.table, request.seed, request.settings, Pace(request.timeout))
+    except TooSlowError as slow:
+        print(slow, file=sys.stderr)
+        sys.exit(TOO_SLOW)
     replace(answer, seconds=time.perf_counter() - start).write(folder)
 
 

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 import pandas as pd
 
 from kerncause.baselines.exchange import Answer, Floats, Settings, Value
+from kerncause.baselines.pace import Pace
 from kerncause.errors import OptionError
 from kerncause.graphs import CPDAG, DAG
 from kerncause.text import listed, quoted
@@ -16,7 +17,7 @@ from kerncause.text import listed, quoted
 EXTRA = "pip install 'kerncause[baselines]'"
 
 Pair = tuple[str, str]
-Learner = Callable[[Floats, int, Settings], Answer]
+Learner = Callable[[Floats, int, Settings, Pace], Answer]
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class Baseline:
         packages: top-level modules that must be installed.
         module: what is imported before the clock starts.
         settings: by name.
-        learn: (table (n, p), seed, settings) -> Answer; called in a process of its own, imports its library itself.
+        learn: (table (n, p), seed, settings, pace) -> Answer; called in a process of its own, imports its library
+            itself, and tells the pace how far it is where its steps are alike.
     """
 
     name: str

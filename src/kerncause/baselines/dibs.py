@@ -17,11 +17,14 @@ from importlib import import_module
 from typing import Any
 
 from kerncause.baselines.exchange import Answer, Floats, Settings
+from kerncause.baselines.pace import Pace
 
 MODULE = "dibs.inference"
+# In about so many pieces it is seen how far it is.
+PIECES = 20
 
 
-def dibs(table: Floats, seed: int, settings: Settings) -> Answer:
+def dibs(table: Floats, seed: int, settings: Settings, pace: Pace) -> Answer:
     """Return u_i'v_j of every particle where it has the edge i -> j, and log p(G) + log p(theta, D | G)."""
     jax, models = import_module("jax"), import_module("dibs.models")
     x = jax.numpy.asarray(table)
@@ -39,11 +42,19 @@ def dibs(table: Floats, seed: int, settings: Settings) -> Answer:
         n_grad_mc_samples=settings["graph_samples"],
     )
     latents: list[Any] = []
+    steps = int(settings["steps"])
+
+    def seen(*, t: int, zs: Any, **_: Any) -> None:
+        latents[:] = [jax.block_until_ready(zs)]
+        pace.done(t, steps)
+
     graphs, thetas = sampler.sample(
         key=jax.random.PRNGKey(seed),
         n_particles=settings["particles"],
-        steps=settings["steps"],
-        callback=lambda *, zs, **_: latents.append(zs),
+        steps=steps,
+        callback=seen,
+        # The library always does this many at once: only a divisor ends where it should.
+        callback_every=next(every for every in range(max(steps // PIECES, 1), 0, -1) if steps % every == 0),
     )
     z = latents[-1]
     edges = jax.numpy.einsum("aik,ajk->aij", z[..., 0], z[..., 1]) * graphs

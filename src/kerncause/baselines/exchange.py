@@ -1,6 +1,7 @@
 """What is asked of the process that learns, and what it answers: plain values that survive a file to the last bit."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,17 +21,18 @@ ANSWER = "answer.json"
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A method's name, the (n, p) table it is to learn from, the seed and the value of every setting."""
+    """A method's name, the (n, p) table it is to learn from, the seed, the value of every setting, and its seconds."""
 
     method: str
     table: Floats
     seed: int
     settings: Settings
+    timeout: float = math.inf
 
     def write(self, folder: Path) -> None:
         """Put the request into a folder."""
         np.savez(folder / TABLE, table=self.table)
-        words = {"method": self.method, "seed": self.seed, "settings": dict(self.settings)}
+        words = {"method": self.method, "seed": self.seed, "settings": dict(self.settings), "timeout": self.timeout}
         (folder / REQUEST).write_text(json.dumps(words), encoding="utf-8")
 
     @classmethod
@@ -38,7 +40,7 @@ class Request:
         """Take the request out of a folder."""
         words = json.loads((folder / REQUEST).read_text(encoding="utf-8"))
         with np.load(folder / TABLE, allow_pickle=False) as arrays:
-            return cls(words["method"], arrays["table"], words["seed"], words["settings"])
+            return cls(words["method"], arrays["table"], words["seed"], words["settings"], words["timeout"])
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from kerncause.baselines.exchange import Answer, Floats, Settings
+from kerncause.baselines.pace import Pace
 
 MODULE = "castle.algorithms"
 
 
-def notears(table: Floats, seed: int, settings: Settings) -> Answer:
+def notears(table: Floats, seed: int, settings: Settings, pace: Pace) -> Answer:
     """Minimise 1/(2n) |X - X W|_F^2 + lambda1 |W|_1 subject to h(W) = 0 (Zheng et al. 2018).
 
     It starts at W = 0 and uses no random numbers: the seed changes nothing.
@@ -33,7 +34,7 @@ def notears(table: Floats, seed: int, settings: Settings) -> Answer:
     return Answer.of([learner.weight_causal_matrix])
 
 
-def notears_mlp(table: Floats, seed: int, settings: Settings) -> Answer:
+def notears_mlp(table: Floats, seed: int, settings: Settings, pace: Pace) -> Answer:
     """Fit each column by a network with one hidden layer, l1 on its first layer and l2 on all (Zheng et al. 2020).
 
     W_ij is the norm of the first-layer weights that lead from column i into the network of column j.
@@ -53,7 +54,7 @@ def notears_mlp(table: Floats, seed: int, settings: Settings) -> Answer:
     return Answer.of([learner.weight_causal_matrix])
 
 
-def dag_gnn(table: Floats, seed: int, settings: Settings) -> Answer:
+def dag_gnn(table: Floats, seed: int, settings: Settings, pace: Pace) -> Answer:
     """Maximise the evidence bound of an autoencoder with Z = (I - W') f(X), X = g((I - W')^-1 Z) (Yu et al. 2019)."""
     learner = import_module(MODULE).DAG_GNN(
         encoder_type=settings["encoder"],

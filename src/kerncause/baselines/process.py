@@ -19,22 +19,24 @@ from kerncause.text import printable
 
 CHILD = "kerncause.baselines._child"
 STDERR = "stderr.txt"
+# The exit code of a child that sees that it will not be done in time.
+TOO_SLOW = 4
 LONGEST_LINE = 200
 THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NPROC")
 
 
-def computed(request: Request, timeout: float, threads: int = 1) -> Answer:
-    """Return what a child process learns within `timeout` seconds on so many threads."""
+def computed(request: Request, threads: int = 1) -> Answer:
+    """Return what a child process learns within the seconds that it has, on so many threads."""
+    timeout = request.timeout
     with tempfile.TemporaryDirectory(prefix="kerncause-") as name:
         folder = Path(name)
         request.write(folder)
         try:
             code = _ended(command(folder), folder, environment(folder, threads), timeout)
         except subprocess.TimeoutExpired:
-            raise ComputationError(
-                f"{printable(request.method)} took longer than the {timeout:g} seconds it had: give it more with "
-                "timeout (--timeout), or fewer rows"
-            ) from None
+            raise _too_slow(request.method, "took", timeout) from None
+        if code == TOO_SLOW:
+            raise _too_slow(request.method, f"{printable(_last_line(folder / STDERR), LONGEST_LINE)},", timeout)
         answer = Answer.read(folder) if code == 0 else None
         if answer is None:
             raise ComputationError(_obituary(request.method, code, _last_line(folder / STDERR)))
@@ -85,6 +87,13 @@ def _ended(words: list[str], folder: Path, variables: dict[str, str], timeout: f
 def _last_line(path: Path) -> str:
     lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
     return next((line for line in reversed(lines) if line), "")
+
+
+def _too_slow(method: str, what: str, timeout: float) -> ComputationError:
+    return ComputationError(
+        f"{printable(method)} {what} longer than the {timeout:g} seconds it had: give it more with "
+        "timeout (--timeout), or fewer rows"
+    )
 
 
 def _obituary(method: str, code: int, last_line: str) -> str:

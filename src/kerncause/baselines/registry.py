@@ -115,7 +115,7 @@ def run_baseline(
     _refuse_odd_limits(seed, timeout, threads)
     table = table_for(name, data)
     baseline.require_packages()
-    answer = computed(Request(name, table, int(seed), settled), float(timeout), int(threads))
+    answer = computed(Request(name, table, int(seed), settled, float(timeout)), int(threads))
     return outcome_of(name, data, answer, settled, int(seed))
 
 
