@@ -13,7 +13,7 @@ c_il is how often l occurs in rows with the same parents, p_il in rows with pare
 far it lies from what is predicted. Few rows tell most by the last, because values that lie near each other help out;
 many rows of few values tell most by the first, which takes relations and noise of any shape. b and the temperatures tau
 calibrate and combine them (Platt 1999; Guo et al. 2017). The maximum is unique, as log P is concave in all of them, and
-found by Newton's method, damped where it must be (Marquardt 1963), with temperatures held at 0 that would fall below it.
+found by Newton's method, damped where it must be (Marquardt 1963); temperatures that would fall below 0 are held there.
 
 * S is never above 0, and without parents it is -n H, with H the entropy: no parents are worth more than n H.
 * A parent that says nothing gains next to nothing: rows left out are predicted wrongly, and the temperatures are 0.
