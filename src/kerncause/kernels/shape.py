@@ -51,6 +51,14 @@ class Shape(Protocol):
         """Return the derivatives of L: by the logarithms of bandwidths, by weights as they are."""
         ...
 
+    def pulled_back(self, slopes: Floats, points: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return the same from the derivatives by all coordinates, (N, c)."""
+        ...
+
+    def is_line(self, columns: int) -> bool:
+        """Tell whether so many columns have one coordinate."""
+        ...
+
 
 @dataclass(frozen=True)
 class Ellipsoid:
@@ -68,6 +76,16 @@ class Ellipsoid:
         np.add.at(total, owner, np.diagonal(scatter))
         return total / parameters**2
 
+    def pulled_back(self, slopes: Floats, points: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return dL/dlog s_k = -sum of dL/dc c over its columns."""
+        total = np.zeros(len(parameters))
+        np.add.at(total, owner, -np.einsum("ij,ij->j", slopes, points))
+        return total / parameters
+
+    def is_line(self, columns: int) -> bool:
+        """Tell whether there is one column."""
+        return columns == 1
+
 
 @dataclass(frozen=True)
 class Direction:
@@ -83,6 +101,14 @@ class Direction:
         """Return dL/dw."""
         return np.asarray(-(scatter @ parameters), dtype=np.float64)
 
+    def pulled_back(self, slopes: Floats, points: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return dL/dw."""
+        return np.asarray(points.T @ slopes[:, 0], dtype=np.float64)
+
+    def is_line(self, columns: int) -> bool:
+        """Tell whether there are any columns."""
+        return columns > 0
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -97,6 +123,14 @@ class Columns:
     def gradient(self, scatter: Floats, owner: Ints, parameters: Floats) -> Floats:
         """Return dL/dw."""
         return np.asarray(-np.diagonal(scatter) * parameters, dtype=np.float64)
+
+    def pulled_back(self, slopes: Floats, points: Floats, owner: Ints, parameters: Floats) -> Floats:
+        """Return dL/dw."""
+        return np.asarray(np.einsum("ij,ij->j", slopes, points), dtype=np.float64)
+
+    def is_line(self, columns: int) -> bool:
+        """Tell whether there is one column."""
+        return columns == 1
 
 
 ELLIPSOID, DIRECTION, COLUMNS = Ellipsoid(), Direction(), Columns()

@@ -8,6 +8,7 @@ from kerncause.regression.base import Engine, Parameters, Problem
 from kerncause.regression.broad import BroadEngine
 from kerncause.regression.compressed import CompressedEngine
 from kerncause.regression.dense import DenseEngine
+from kerncause.regression.line import LineEngine
 from kerncause.regression.lowrank import LowRankEngine
 from kerncause.regression.semidense import SemidenseEngine
 from kerncause.text import quoted, said_bytes
@@ -43,6 +44,7 @@ ENGINES: Mapping[str, EngineType] = {
     "compressed": CompressedEngine,
     "dense": DenseEngine,
     "semidense": SemidenseEngine,
+    "line": LineEngine,
     "lowrank": LowRankEngine,
     "broad": BroadEngine,
 }

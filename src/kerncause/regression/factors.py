@@ -148,6 +148,10 @@ class Inputs:
         """Return the derivatives by the parameters of the shape, from the scatter of all pairs."""
         return self.shape.gradient(scatter, self.owner, parameters)
 
+    def pulled_back(self, slopes: Floats, parameters: Floats) -> Floats:
+        """Return the same from the derivatives by the one coordinate of every row, (N,)."""
+        return self.shape.pulled_back(slopes[:, None], self.points, self.owner, parameters)
+
     def chunks(self) -> Iterator[slice]:
         """Iterate over all rows, some at a time."""
         for start in range(0, len(self.points), CHUNK_ROWS):

@@ -157,7 +157,7 @@ class LowRankEngine:
         N = joint_row_count(problem)
         rows = np.unique(np.linspace(0, problem.rows - 1, ESTIMATE_ROWS).astype(np.int64))
         _, parents = inputs_of(problem, rows)
-        lack = _lack_of_parents(start, tolerance) * len(rows) / problem.n
+        lack = lack_of_parents(start, tolerance) * len(rows) / problem.n
         m = len(parents.pivots(start.parents, lack, len(rows) // 2).rows)
         if m >= len(rows) // 2:  # who knows how many
             m = N // 3
@@ -213,7 +213,7 @@ class LowRankEngine:
 
     def _lack_in_ascent(self, parameters: Parameters) -> float:
         """Of very many rows more may be missed: what is compared grows with their number."""
-        return _lack_of_parents(parameters, self.tolerance) * max(1.0, self.n / ROUGHER_ABOVE)
+        return lack_of_parents(parameters, self.tolerance) * max(1.0, self.n / ROUGHER_ABOVE)
 
     @cached_property
     def _most_pivots(self) -> int:
@@ -291,7 +291,7 @@ class LowRankEngine:
         can_be_exact = self._can_be_exact
         if n <= EXACT_UP_TO:  # with more pivots than this one Cholesky factor of K_t costs less
             most = min(most, int(n * math.sqrt((n / 3.0 + 300.0) / (COST_OF_BOUND * N))))
-        lack = _lack_of_parents(parameters, self.tolerance)
+        lack = lack_of_parents(parameters, self.tolerance)
         value, bound = 0.0, math.inf
         for share, further in STRICTNESS:
             share *= min(1.0, STRICTER_ABOVE / n)
@@ -404,6 +404,6 @@ def most_pivots(n: int, distinct_rows: int, operations: float, fewest: int) -> i
     return max(min(distinct_rows // 3, affordable), 2)
 
 
-def _lack_of_parents(parameters: Parameters, tolerance: float) -> float:
+def lack_of_parents(parameters: Parameters, tolerance: float) -> float:
     """Return how much of the trace of K_PA may be missed for an error of the log-determinant within the tolerance."""
     return 2.0 * parameters.noise**2 * ASCENT_SHARE * tolerance

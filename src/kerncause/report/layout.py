@@ -98,7 +98,7 @@ def layered(
     nodes: Iterable[str],
     arrows: Iterable[Pair],
     sizes: Mapping[str, tuple[float, float]],
-    spacing: Spacing = Spacing(),  # noqa: B008 - immutable
+    spacing: Spacing = Spacing(),
 ) -> Layout:
     """Lay out a DAG from top to bottom; the order in which nodes and arrows are listed makes no difference.
 
