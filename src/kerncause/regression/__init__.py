@@ -1,6 +1,6 @@
 """The Gaussian process in kernel space, and the engines that compute it."""
 
-from kerncause.regression.base import MOST_MEMORY, Engine, Evaluation, ExactEngine, Parameters, Problem
+from kerncause.regression.base import MOST_MEMORY, Engine, Evaluation, ExactEngine, Parameters, Problem, values_at
 from kerncause.regression.choose import ENGINES, certified_value, check_engine, choose_engine, make_engine
 from kerncause.regression.factors import side_by_side
 from kerncause.regression.left_out import Nearness, nearness, nearness_bytes
@@ -30,4 +30,5 @@ __all__ = [
     "nearness",
     "nearness_bytes",
     "side_by_side",
+    "values_at",
 ]

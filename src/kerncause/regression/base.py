@@ -14,8 +14,9 @@ L; which one runs is a question of cost (`kerncause.regression.choose`).
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -128,6 +129,22 @@ class Engine(Protocol):
     def residuals(self, parameters: Parameters) -> Floats:
         """Return Y - K_PA K_t^-1 Y, (n, q), rows (and columns of kernels) in the order of the problem."""
         ...
+
+
+@runtime_checkable
+class ComparingEngine(Engine, Protocol):
+    """An engine that compares places for less than an evaluation of each."""
+
+    def values(self, places: Sequence[Parameters]) -> list[float]:
+        """Return L at every place."""
+        ...
+
+
+def values_at(engine: Engine, places: Sequence[Parameters]) -> list[float]:
+    """Return L at every place."""
+    if isinstance(engine, ComparingEngine):
+        return engine.values(places)
+    return [engine.evaluate(place).value for place in places]
 
 
 class ExactEngine(ABC):

@@ -17,7 +17,7 @@ so that its value is of order one and the optimiser's default tolerances are rel
 `refine` has no need of these coordinates: Newton steps are the same in all.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import Bounds, lsq_linear, minimize
 
-from kerncause.regression import Engine, Parameters
+from kerncause.regression import Engine, Parameters, values_at
 
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
@@ -174,6 +174,14 @@ class Objective:
             (likelihood.response_bandwidth + self.term.gradient(r)) / q, likelihood.parents / q, likelihood.noise / q
         )
         return (likelihood.value + self.term.value(r)) / q, gradient, likelihood.excess
+
+    def values(self, places: Sequence[Parameters]) -> list[float]:
+        """Return S/q at every place."""
+        found = values_at(self.engine, places)
+        return [
+            (value + self.term.value(place.response_bandwidth)) / self.outputs
+            for value, place in zip(found, places, strict=True)
+        ]
 
     def judged_loss(self, theta: Floats) -> tuple[float, Floats, float]:
         """Return -S/(q n) and its gradient for the optimiser's vector, and the engine's excess error in nats."""

@@ -115,8 +115,7 @@ class Subject:
 
         def values(places: Sequence[Parameters]) -> list[float]:
             inside = [layout.unpacked(layout.start(place, 1.0)) for place in places]
-            objective = objective_at(inside[0])
-            return [objective.at(at)[0] for at in inside]
+            return objective_at(inside[0]).values(inside)
 
         task = Task(
             layout,
