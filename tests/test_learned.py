@@ -283,7 +283,7 @@ def test_auto_takes_the_cheaper_engine():
     score = LearnedKernelScore(data)
     assert score.fit("level", ["flag"]).engine == "compressed"
     assert score.fit("a", []).engine == "compressed"
-    assert score.fit("a", ["b"]).engine == "lowrank"
+    assert score.fit("a", ["b"]).engine == "line"
     few = LearnedKernelScore(Dataset.from_array(np.random.default_rng(0).normal(size=(90, 4))))
     assert few.fit("x1", ["x2", "x3", "x4"]).engine == "semidense"
 
@@ -311,7 +311,7 @@ def counted_and_repeated(frame, monkeypatch, **options):
     return counted, repeated
 
 
-@pytest.mark.parametrize("engine", ["compressed", "lowrank", "semidense", "broad", "dense"])
+@pytest.mark.parametrize("engine", ["compressed", "line", "lowrank", "semidense", "broad", "dense"])
 def test_equal_rows_may_be_counted(engine, monkeypatch):
     rng = np.random.default_rng(5)
     few = pd.DataFrame({"x": rng.normal(size=30), "y": rng.normal(size=30), "z": rng.integers(0, 4, 30)})

@@ -76,7 +76,7 @@ def drawn_parameters(name, rng, data, target, parents):
     return at, s_x
 
 
-@pytest.mark.parametrize("engine", ["dense", "compressed", "semidense", "broad", "lowrank"])
+@pytest.mark.parametrize("engine", ["dense", "compressed", "semidense", "broad", "line", "lowrank"])
 @pytest.mark.parametrize("name", KERNEL_SCORES)
 @pytest.mark.parametrize(("target", "parents"), CASES)
 def test_kernel_scores_are_their_formulas(name, engine, target, parents):
@@ -91,7 +91,7 @@ def test_kernel_scores_are_their_formulas(name, engine, target, parents):
         assert value == pytest.approx(wanted, rel=1e-8, abs=2e-6)
 
 
-@pytest.mark.parametrize("engine", ["dense", "compressed", "semidense", "broad", "lowrank"])
+@pytest.mark.parametrize("engine", ["dense", "compressed", "semidense", "broad", "line", "lowrank"])
 @pytest.mark.parametrize("name", KERNEL_SCORES)
 @pytest.mark.parametrize(("target", "parents"), CASES)
 def test_kernel_gradients_are_central_differences(name, engine, target, parents):

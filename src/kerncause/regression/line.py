@@ -99,7 +99,7 @@ class LineEngine:
     @classmethod
     def of(cls, problem: Problem, start: Parameters, tolerance: float) -> Engine:
         """Build the engine with grids that do at `start`; the low-rank one where there is no line, or a long one."""
-        if not _is_on_lines(problem):
+        if not _is_on_lines(problem) or problem.rows > MOST_ROWS:
             return LowRankEngine.of(problem, start, tolerance)
         return cls(problem, tolerance, *inputs_of(problem))._with_grids(start)
 
@@ -123,7 +123,7 @@ class LineEngine:
     @staticmethod
     def memory(problem: Problem, start: Parameters) -> float:
         """Bytes held at the peak of one evaluation."""
-        return 8.0 * 10.0 * min(problem.rows, MOST_ROWS) * MOST_POINTS
+        return line_bytes(problem.rows)
 
     @property
     def n(self) -> int:
@@ -225,6 +225,11 @@ class LineEngine:
     def residuals(self, parameters: Parameters) -> Floats:
         """Return Y - K_PA K_t^-1 Y from an exact engine."""
         return exact_engine(self.problem, parameters, self.tolerance).residuals(parameters)
+
+
+def line_bytes(rows: int) -> float:
+    """Return the bytes held at the peak of one evaluation; where there are more rows, another engine takes over."""
+    return 8.0 * 10.0 * min(rows, MOST_ROWS) * MOST_POINTS
 
 
 def _is_on_lines(problem: Problem) -> bool:

@@ -12,6 +12,7 @@ from kerncause.regression.base import MOST_MEMORY
 from kerncause.regression.broad import broad_bytes
 from kerncause.regression.compressed import combination_count, compressed_bytes
 from kerncause.regression.dense import dense_bytes
+from kerncause.regression.line import line_bytes
 from kerncause.regression.lowrank import EXACT_UP_TO, lowrank_bytes
 from kerncause.regression.semidense import semidense_bytes
 
@@ -82,15 +83,17 @@ def most_bytes(sizes: Sizes, engine: str, memory: float = MOST_MEMORY) -> float:
     broad = max(broad_bytes(n, v), dense)
     instead = broad if has_many_pivots else semidense
     projected = max(lowrank, min(instead, memory) if n <= EXACT_UP_TO else 0.0)
+    line = max(line_bytes(rows), projected)
     levels = sorted(sizes.levels)[-k:] if k else []
     forced = {
         "dense": dense,
         "semidense": semidense,
         "lowrank": projected,
+        "line": line,
         "broad": broad,
         "compressed": compressed_bytes(min(prod(levels), rows), v, k),
     }
-    return forced[engine] if engine in forced else max(projected, min(_counted(sizes), memory))
+    return forced[engine] if engine in forced else max(min(line, max(memory, projected)), min(_counted(sizes), memory))
 
 
 def _counted(sizes: Sizes) -> float:

@@ -130,7 +130,14 @@ class Climb:
     starts_disagree: bool
 
 
-def climb(task: Task, starts: int, tolerance: float, precursor: Precursor | None, is_staged: bool) -> Climb:
+def climb(
+    task: Task,
+    starts: int,
+    tolerance: float,
+    precursor: Precursor | None,
+    is_staged: bool,
+    floor: float = -math.inf,
+) -> Climb:
     """Maximise an objective.
 
     Args:
@@ -139,12 +146,16 @@ def climb(task: Task, starts: int, tolerance: float, precursor: Precursor | None
         tolerance: nats; refining goes on until little of it is missing.
         precursor: where to begin, if there is one.
         is_staged: whether fits of this kind have precursors.
+        floor: where exploring does not lead above this, its end will do.
     """
     few = None
     if task.n > (EXPLORE_ABOVE if is_staged else SAMPLE_ABOVE):
         few = task.on_fewer(EXPLORE_ROWS if is_staged else SAMPLE_ROWS)
     if few is None:
         runs = _followed(task, _places(task, starts, precursor), precursor, task.explores)
+        if task.explores and max(run.value for run in runs) < floor:
+            tops = [max(runs, key=_value)]
+            return Climb(replace(tops[0], evaluations=sum(run.evaluations for run in runs)), True, _disagree(runs))
         tops = [ascend(top.objective, top.theta) for top in _distinct(runs)] if task.explores else runs
         spent = sum(run.evaluations for run in (runs + tops if task.explores else runs))
         return Climb(replace(max(tops, key=_value), evaluations=spent), True, _disagree(runs))

@@ -8,8 +8,9 @@ gradients in log-space, from several starts and from smaller parent sets (`kernc
 A score of this family says what Y, r and t are (`kerncause.scores.response_model`).
 """
 
+import math
 from abc import abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -51,6 +52,8 @@ LEAST_DOUBT = 0.5
 # The same for what the curvature says is missing, in units of that: on flat ground it can be as wrong as this.
 DOUBT_OF_PROMISE = 10.0
 NOTHING_BESIDE = 0.01
+# Nats below what a parent less, or another kernel, has: further than an ascent that only explores can end too low.
+OF_NO_INTEREST = 2.0
 # Nats that may be missing of a maximum that is one of many to be counted.
 ENOUGH_FROM_OTHER_ROWS = 0.05
 # What a projection may lack where a probability is to count as certified, in units of the variance of the noise.
@@ -62,7 +65,7 @@ class KernelScore(TableScore):
 
     Args:
         data: the table.
-        engine: `auto` (the cheapest), `dense`, `semidense`, `broad`, `compressed` or `lowrank`.
+        engine: `auto` (the cheapest), `dense`, `semidense`, `broad`, `compressed`, `line` or `lowrank`.
         bandwidths: `per-parent` or `shared`.
         kernel: of the parents: `gaussian`, `matern32`, `matern52`, `rational-quadratic`, `columns` (a Gaussian with a
             bandwidth for every column of a vector), `direction` (a Gaussian along one weighted sum of them), or `auto`,
@@ -195,13 +198,15 @@ class KernelScore(TableScore):
         if begin is None and len(names) > 1 and self._is_staged:
             begin = self._begin(target, frozenset(names))
         with one_blas_thread():
-            judged = [self._climbed(family, target, names, data, begin) for family in self._families(names, data)]
+            judged: list[LocalFit] = []
+            for family in self._families(names, data):
+                judged.append(self._climbed(family, target, names, data, begin, judged))
         best, *others = sorted(judged, key=lambda fit: -fit.value)
         fit = replace(best, rival=others[0]) if others else best
         return self.settled(target, parents, fit) if settle else fit
 
     def _families(self, names: tuple[str, ...], data: Dataset) -> list[Family]:
-        """Return the kernels to try; those of one column differ in nothing but their bounds."""
+        """Return the kernels to try, the cheaper first; those of one column differ in nothing but their bounds."""
         asked = self._options["kernel"]
         if not names:
             return [FAMILIES["gaussian"]]
@@ -209,19 +214,36 @@ class KernelScore(TableScore):
             return [FAMILIES[asked]]
         columns = sum(data.points(name).values.shape[1] for name in names)
         chosen = AUTOMATIC[:1] if columns < 2 else AUTOMATIC[1:] if len(names) > MOST_FILLED else AUTOMATIC
-        return [FAMILIES[name] for name in chosen]
+        return [FAMILIES[name] for name in reversed(chosen)]
 
     def _climbed(
-        self, family: Family, target: str, names: tuple[str, ...], data: Dataset, begin: LocalFit | None
+        self,
+        family: Family,
+        target: str,
+        names: tuple[str, ...],
+        data: Dataset,
+        begin: LocalFit | None,
+        rivals: Sequence[LocalFit],
     ) -> LocalFit:
         """Return the best fit with one kernel, provisional if its engine projects."""
         subject = self._subject(target, names, data, family.name)
         starts, tolerance = self._options["starts"], self._options["tolerance"]
-        climbed = climb(subject.task, starts, tolerance, self._precursor(subject, begin), self._is_staged)
+        floor = self._floor(subject, begin, rivals)
+        climbed = climb(subject.task, starts, tolerance, self._precursor(subject, begin), self._is_staged, floor)
         fit = self._fit_at(climbed.best, subject, climbed.starts_disagree)
         if not (climbed.is_final and isinstance(climbed.best.objective.engine, ExactEngine)):
             fit = self._provisional(fit, climbed, subject.task)
         return self._judged(fit, subject)
+
+    def _floor(self, subject: Subject, begin: LocalFit | None, rivals: Sequence[LocalFit]) -> float:
+        """Return the likelihood below which a fit is of no interest: a parent less, or another kernel, is better.
+
+        That cannot be told of a probability.
+        """
+        known = [fit.value for fit in (*rivals, *([] if begin is None else [begin]))]
+        if not known or self._is_probability(subject.target):
+            return -math.inf
+        return max(known) + self._cost(subject) - OF_NO_INTEREST
 
     def curved(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
         """Return a fit with the curvature of the loss at its parameters, for `refitted`."""
@@ -307,14 +329,9 @@ class KernelScore(TableScore):
 
     def _judged(self, fit: LocalFit, subject: Subject) -> LocalFit:
         """Return a fit whose value is S/q, or the probability of a discrete response, less what evidence takes off."""
-        names, response = subject.names, subject.sides.response
-        parameters = len(names) if fit.weights is None else subject.data.degrees_of_freedom(names)
-        evidence = Evidence(self._options["evidence"], self._options["expected_degree"])
-        is_probable = self._is_probability(subject.target)
-        dispersion = 1.0 if is_probable else max(overdispersion(response), 1.0)
-        cost = evidence.cost(response.n, parameters, len(names), len(self.data.names) - 1, dispersion)
-        if is_probable:
-            is_discrete = [self.data.variable(name).level_codes is not None for name in names]
+        cost = self._cost(subject)
+        if self._is_probability(subject.target):
+            is_discrete = [self.data.variable(name).level_codes is not None for name in subject.names]
             rows = nearness(subject.problem, self._checked(fit, subject), is_discrete)
             return replace(
                 fit,
@@ -325,6 +342,14 @@ class KernelScore(TableScore):
                 certified=fit.certified and rows.missing <= MOST_MISSING,
             )
         return replace(fit, value=fit.value - cost, complexity=cost) if cost else fit
+
+    def _cost(self, subject: Subject) -> float:
+        """Return what evidence takes off."""
+        names, response = subject.names, subject.sides.response
+        parameters = subject.data.degrees_of_freedom(names) if subject.task.layout.signed else len(names)
+        evidence = Evidence(self._options["evidence"], self._options["expected_degree"])
+        dispersion = 1.0 if self._is_probability(subject.target) else max(overdispersion(response), 1.0)
+        return evidence.cost(response.n, parameters, len(names), len(self.data.names) - 1, dispersion)
 
     def _is_probability(self, target: str) -> bool:
         """Tell whether the probability of a variable is what is reported, not its density."""
