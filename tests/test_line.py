@@ -25,7 +25,7 @@ def problem_of(n=80, columns=3, seed=0, shape=DIRECTION, weights=None):
 
 def about(value):
     """An ascent may err by a few times its tolerance; far from any fit values are huge, and so are errors."""
-    return pytest.approx(value, abs=0.1, rel=1e-5)
+    return pytest.approx(value, abs=0.1, rel=1e-3)
 
 
 @settings(max_examples=60, deadline=None)
