@@ -27,7 +27,7 @@ from kerncause.experiments import (
 )
 from kerncause.experiments.comparison import MOST_LOST
 from kerncause.experiments.draw import STYLES, looks, styles_of
-from kerncause.experiments.specs import accuracy, searches
+from kerncause.experiments.specs import accuracy, searches, single_changes
 from kerncause.experiments.store import appending, results_path
 from kerncause.plan import Plan
 from kerncause.scores import find_score
@@ -95,8 +95,12 @@ def settings_of(variant):
 
 def realisations(experiment, scale):
     """The realisations that an experiment draws, whatever the seeds of its cells are called."""
-    first = searches.FIRST_REALISATION if experiment.name in ("searches", "searches-adaptive") else 0
-    return {first + cell.seed for cell in experiment.cells(scale)}
+    first = {
+        "searches": searches.FIRST_REALISATION,
+        "searches-adaptive": searches.FIRST_REALISATION,
+        "single-changes": single_changes.FIRST_REALISATION,
+    }
+    return {first.get(experiment.name, 0) + cell.seed for cell in experiment.cells(scale)}
 
 
 # Which data
@@ -106,8 +110,8 @@ def test_no_realisation_is_shared_with_another_experiment():
     seeds = {name: set().union(*(realisations(e, s) for s in SCALES)) for name, e in EXPERIMENTS.items()}
     ours = {name: seeds.pop(name) for name in ("accuracy-development", "accuracy-test")}
     others = set().union(*seeds.values())
-    assert others
-    assert max(others) < 1900
+    assert max(others) == single_changes.SMOKE
+    assert {seed for seed in others if seed >= 1900} == {*range(3000, 3010), single_changes.SMOKE}
     for mine in ours.values():
         assert not mine & others
     assert ours["accuracy-development"] & ours["accuracy-test"] == {accuracy.SMOKE}
@@ -170,6 +174,7 @@ def test_the_protocol_says_what_is_done():
         "| for each setting | 5 | 20 |",
         "Realisation k is drawn with seed 640000 + k",
         "`searches` and `searches-adaptive` use 1000 to 1012",
+        "`single-changes` 3000 to 3009",
         "(`--scale smoke`) 1900;",
         f"below −{MOST_LOST:g} by more than its standard error",
         "nominal, heteroscedastic, heavy-tailed, linear, additive;",
@@ -178,6 +183,21 @@ def test_the_protocol_says_what_is_done():
 
 
 # Variants
+
+
+def test_single_changes_change_one_thing_where_it_matters():
+    every = single_changes.EXPERIMENT.cells("full")
+    kinds = {}
+    for cell in every:
+        kinds.setdefault(cell.method, set()).add(cell["kind"])
+    assert set(kinds) == set(single_changes.CHANGES)
+    assert kinds["unchanged"] == kinds["scaling rank"] == {*KINDS, "isolated", "sachs"}
+    assert kinds["kernel columns"] == {"multidimensional"}
+    assert kinds["categories delta"] == {"nominal"}
+    assert {len(change) for change in single_changes.CHANGES.values()} == {0, 1, 2}
+    for change, options in single_changes.CHANGES.items():
+        Plan.of(score="learned", search="ges", score_options=options)
+        assert change == single_changes.REFERENCE or any(word in options for word in change.split())
 
 
 @pytest.mark.parametrize("variant", accuracy.VARIANTS)

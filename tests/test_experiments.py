@@ -44,6 +44,7 @@ FROZEN = {
     "searches": (1, "36bc991a3b3f"),
     "searches-adaptive": (1, "36bc991a3b3f"),
     "searches-networks": (1, "2f7cfada4e8d"),
+    "single-changes": (1, "b990375f16bc"),
     "accuracy-development": (1, "42acaaad561e"),
     "accuracy-test": (1, "61ee550cea16"),
 }

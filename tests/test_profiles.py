@@ -11,6 +11,7 @@ from kerncause.data import Points
 from kerncause.explain.model import FittedModel
 from kerncause.kernels import PROFILES, Ellipsoid, JacobianTerm, PairwiseJacobian
 from kerncause.kernels.jacobian import MOST_DISTANCES
+from kerncause.kernels.profile import LONGER
 from kerncause.regression import ENGINES, KernelResponse, Parameters, Problem
 
 NAMES = list(PROFILES)
@@ -19,6 +20,7 @@ LITERAL = {
     "matern32": lambda r: (1 + math.sqrt(3) * r) * np.exp(-math.sqrt(3) * r),
     "matern52": lambda r: (1 + math.sqrt(5) * r + 5 * r**2 / 3) * np.exp(-math.sqrt(5) * r),
     "rational-quadratic": lambda r: 1 / (1 + r**2 / 2),
+    "linear-gaussian": lambda r: (np.exp(-(r**2) / 2) + np.exp(-(r**2) / 200)) / 2,
 }
 
 
@@ -145,3 +147,22 @@ def test_scores_with_other_kernels_find_a_parent_and_explain_it(name):
 def test_unknown_response_kernels_are_refused():
     with pytest.raises(OptionError, match="there is no response_kernel 'cubic'"):
         LearnedKernelScore(Dataset.from_frame(frame()), response_kernel="cubic")
+
+
+def test_the_long_part_of_linear_plus_gaussian_has_straight_lines():
+    p = np.linspace(-3, 3, 61)
+    long = np.exp(-((p[:, None] - p) ** 2) / (2 * LONGER**2))
+    values, vectors = np.linalg.eigh(long)
+    # Next to a constant the kernel has a straight line, and little beside: a hundredth of the line's variance.
+    line = vectors[:, -2]
+    assert abs(np.corrcoef(line, p)[0, 1]) > 0.999
+    assert values[-3] < 0.03 * values[-2]
+
+
+def test_linear_plus_gaussian_takes_a_line_with_a_wave():
+    rng = np.random.default_rng(4)
+    a = rng.normal(size=150)
+    table = pd.DataFrame({"x": 2 * a + 0.7 * np.sin(6 * a) + 0.2 * rng.normal(size=150), "a": a})
+    data = Dataset.from_frame(table)
+    both, one = (LearnedKernelScore(data, kernel=kernel) for kernel in ("linear-gaussian", "gaussian"))
+    assert both.local_score("x", ["a"]) > one.local_score("x", ["a"]) + 1.0

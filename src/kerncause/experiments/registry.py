@@ -19,6 +19,7 @@ from kerncause.experiments.specs import (
     searches,
     searches_adaptive,
     searches_networks,
+    single_changes,
 )
 from kerncause.text import quoted
 
@@ -38,6 +39,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         searches.EXPERIMENT,
         searches_adaptive.EXPERIMENT,
         searches_networks.EXPERIMENT,
+        single_changes.EXPERIMENT,
         accuracy.DEVELOPMENT,
         accuracy.TEST,
     )

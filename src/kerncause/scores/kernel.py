@@ -67,9 +67,9 @@ class KernelScore(TableScore):
         data: the table.
         engine: `auto` (the cheapest), `dense`, `semidense`, `broad`, `compressed`, `line` or `lowrank`.
         bandwidths: `per-parent` or `shared`.
-        kernel: of the parents: `gaussian`, `matern32`, `matern52`, `rational-quadratic`, `columns` (a Gaussian with a
-            bandwidth for every column of a vector), `direction` (a Gaussian along one weighted sum of them), or `auto`,
-            the better of `gaussian` and `direction`.
+        kernel: of the parents: `gaussian`, `matern32`, `matern52`, `rational-quadratic`, `linear-gaussian`, `columns`
+            (a Gaussian with a bandwidth for every column of a vector), `direction` (a Gaussian along one weighted sum
+            of them), or `auto`, the better of `gaussian` and `direction`.
         evidence: `none`, or `bic`: what is taken off for parameters and parents (`kerncause.scores.evidence`).
         expected_degree: how many neighbours a variable has on average, for that.
         scaling: on what scale numbers are seen: `standard`, `rank`, `robust` or `power` (`kerncause.data.views`).

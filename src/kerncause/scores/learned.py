@@ -67,7 +67,7 @@ class LearnedKernelScore(KernelScore):
         expected_degree: how many neighbours a variable has on average.
         scaling: on what scale numbers are seen.
         categories: how those without order are seen.
-        response_kernel: `gaussian`, `matern32`, `matern52` or `rational-quadratic`.
+        response_kernel: `gaussian`, `matern32`, `matern52`, `rational-quadratic` or `linear-gaussian`.
         noise_floor: `none`, or `entropy`: the noise cannot fall below that of no parents by more than the entropy.
         response_scaling: on what scale numbers are seen as what is to be explained; None: as `scaling`.
         discrete: of which likelihood responses of few values are: the `density` of their features, or the `probability`

@@ -145,12 +145,16 @@ def table_of(cell: Cell) -> tuple[Dataset, DAG]:
 
 
 def measure(cell: Cell) -> dict[str, Any]:
-    """Learn a graph on one core; the seconds are those of the processor, whatever else the machine is doing."""
-    data, truth = table_of(cell)
+    """Learn a graph on one core."""
+    return learned(*table_of(cell), cell.seed, **options_of(cell))
+
+
+def learned(data: Dataset, truth: DAG, seed: int, **options: Any) -> dict[str, Any]:
+    """Return how near a graph is to the truth; the seconds are the processor's, whatever else the machine is doing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         begun = process_time()
-        result = discover(data, seed=cell.seed, workers=1, **options_of(cell))
+        result = discover(data, seed=seed, workers=1, **options)
         seconds = process_time() - begun
         best = {f"best_{name}": value for name, value in nearness(truth, result.dag).items() if "dag_arrows" in name}
         return {
