@@ -8,11 +8,16 @@ from kerncause.experiments.claims import answered, as_markdown
 from kerncause.experiments.comparison import compared, comparison_table
 from kerncause.experiments.registry import EXPERIMENTS
 from kerncause.experiments.run import results_of
+from kerncause.experiments.specs import accuracy, single_changes
 from kerncause.experiments.standing import costs, standing_of
 
 END = "<!-- end -->"
-# What is shown of the variants, on the tables that all of them have been tried on.
-ACCURACY = ("accuracy-development", "accuracy-test")
+# What is shown of the variants, on the tables that all of them have been tried on, and what they are compared with.
+ACCURACY = {
+    "accuracy-development": accuracy.REFERENCE,
+    "accuracy-test": accuracy.REFERENCE,
+    "single-changes": single_changes.REFERENCE,
+}
 FIGURES = ("skeleton_f1", "shd_normalised", "best_dag_arrows_f1")
 
 
@@ -26,10 +31,10 @@ def tables(directory: str | Path) -> dict[str, str]:
 def _comparisons(directory: str | Path) -> dict[str, str]:
     """Return the variants beside each other, a table for each figure; a sentence where there are no results."""
     found = {}
-    for name in ACCURACY:
+    for name, against in ACCURACY.items():
         for figure in FIGURES:
             try:
-                table = comparison_table(compared(results_of(name, "full", directory), figure))
+                table = comparison_table(compared(results_of(name, "full", directory), figure, against))
             except DataError:
                 table = f"There are no results of {name} yet."
             found[f"<!-- {name} {figure} -->"] = table

@@ -13,6 +13,8 @@
   bandwidths leads to a better place there than the precursor does, and if so that place is refined as well.
 * A choosy fit follows a start only if the likelihood there is above the top that the precursor led to, or not far
   below it and elsewhere. That is for directions, whose starts follow from the data; others hardly ever end higher.
+* Where exploring on all rows leads no higher than what is known to be better (a parent less, or another kernel), it is
+  not gone on with: nobody will ask for the last tenths of a nat.
 * A parent at the upper bound of its bandwidth is next to switched off, and the likelihood is flat there: what a
   hundred rows switch off, a thousand may not. So refining begins with such parents at half of that bound.
 
