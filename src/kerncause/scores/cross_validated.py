@@ -8,6 +8,11 @@ F, V the centred features of X and PA (K_X ~ F F', K_PA ~ V V'), rows split into
     Sigma = E1'E1 / n1 + g I
     S     = mean over folds of  -1/2 [ n0^2 log 2pi + n0 log|Sigma / g| + tr(E0 Sigma^-1 E0') ]
 
+With the regression of all rows, M = (V'V + n1 l I)^-1 and C = M V'F, a fold left out costs no regression of its own:
+for its residuals R0 = F0 - V0 C under that one, and P = M V0',
+
+    E0 = (I - V0 P)^-1 R0       B = C - P E0       E1'E1 = F'F - F'V C - R0'E0 - n1 l B'B
+
 10 folds, l = g = 0.01 and bandwidths at twice the median distance are their settings; nothing is learned. (Their
 program halves the log-determinant and leaves n0 q log g out; the first is put right here, the second cancels.)
 
@@ -63,6 +68,46 @@ class Features:
     values: Floats
     rougher: int
     missing: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """The ridge regression of F on V on all rows.
+
+    Attributes:
+        ridge: n1 l.
+        factor: of V'V + n1 l I, as scipy has it; None without parents.
+        coefficients: C, (m, r).
+        squares: C'C, (r, r).
+        left: F'F - F'V C, (r, r).
+    """
+
+    ridge: float
+    factor: tuple[Floats, bool] | None
+    coefficients: Floats
+    squares: Floats
+    left: Floats
+
+    @classmethod
+    def of(cls, F: Floats, V: Floats, ridge: float) -> "Regression":
+        """Solve it."""
+        VF, FF = V.T @ F, F.T @ F
+        if not len(VF):
+            return cls(ridge, None, VF, np.zeros_like(FF), FF)
+        factor = cho_factor(V.T @ V + ridge * np.eye(len(VF)), lower=True)
+        C = cho_solve(factor, VF)
+        return cls(ridge, factor, C, C.T @ C, FF - VF.T @ C)
+
+    def without(self, F0: Floats, V0: Floats) -> tuple[Floats, Floats]:
+        """Return E0 and E1'E1 of the regression without some rows (see above)."""
+        if self.factor is None:
+            return F0, self.left - F0.T @ F0
+        P = cho_solve(self.factor, V0.T)
+        R0 = F0 - V0 @ self.coefficients
+        E0: Floats = np.asarray(np.linalg.solve(np.eye(len(V0)) - V0 @ P, R0), dtype=np.float64)
+        across = (P.T @ self.coefficients).T @ E0
+        squares = self.squares - across - across.T + E0.T @ (P.T @ P) @ E0
+        return E0, self.left - R0.T @ E0 - self.ridge * squares
 
 
 class CrossValidatedScore(TableScore):
@@ -171,15 +216,15 @@ class CrossValidatedScore(TableScore):
         """Return S for centred features; `missing` is the trace of K_X that F lacks, which only the floor covers."""
         n, folds, floor = len(F), self._options["folds"], self._options["floor"]
         fold = _folds(n, folds)
-        VV, VF, FF = V.T @ V, V.T @ F, F.T @ F
+        of_all: dict[int, Regression] = {}
         total = 0.0
         for k in range(folds):
             F0, V0 = F[fold == k], V[fold == k]
             n0, n1 = len(F0), n - len(F0)
-            G, C, A = VV - V0.T @ V0, VF - V0.T @ F0, FF - F0.T @ F0
-            B = cho_solve(cho_factor(G + n1 * self._options["ridge"] * np.eye(len(G))), C) if len(G) else C
-            E0, BtC = F0 - V0 @ B, B.T @ C
-            S = (A - BtC - BtC.T + B.T @ G @ B) / n1
+            if n1 not in of_all:  # folds differ by a row at most
+                of_all[n1] = Regression.of(F, V, n1 * self._options["ridge"])
+            E0, S = of_all[n1].without(F0, V0)
+            S /= n1
             factor = cho_factor(0.5 * (S + S.T) / floor + np.eye(len(S)), lower=True)
             log_determinant = 2.0 * float(np.log(np.diagonal(factor[0])).sum())
             distance = float(np.vdot(E0.T, cho_solve(factor, E0.T))) / floor
