@@ -359,11 +359,12 @@ def test_a_run_that_would_take_too_long_is_ended_when_that_is_seen(monkeypatch):
 
 
 def test_a_run_that_may_be_in_time_goes_on(monkeypatch):
-    now = iter([0.0, 10.0, 20.0, 75.0])
+    now = iter([0.0, 10.0, 20.0, 21.0, 75.0])
     monkeypatch.setattr(pace.time, "perf_counter", lambda: next(now))
     run = pace.Pace(timeout=100.0)
     run.done(100, 1000)
     run.done(200, 1000)  # 100 seconds expected
+    run.done(100, 1000)
     run.done(700, 1000)  # 107, which is not much longer
 
 

@@ -141,3 +141,25 @@ def test_fits_are_those_of_the_dense_engine():
         line, dense = (LearnedKernelScore(data, engine=engine, kernel=kernel) for engine in ("line", "dense"))
         assert line.fit("x", parents).engine == "line"
         assert line.local_score("x", parents) == pytest.approx(dense.local_score("x", parents), abs=0.03)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e12])
+def test_an_outlier_does_not_make_a_line_of_its_length(far):
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=150)
+    frame = pd.DataFrame({"x": a + 0.3 * rng.normal(size=150), "a": a})
+    frame.loc[0, "x"] = far
+    data = Dataset.from_frame(frame)
+    for engine in ("auto", "line"):
+        fit = LearnedKernelScore(data, engine=engine).fit("x", ["a"])
+        assert fit.value == pytest.approx(LearnedKernelScore(data, engine="lowrank").local_score("x", ["a"]), abs=0.1)
+        reversed_fit = LearnedKernelScore(data, engine=engine).fit("a", ["x"])
+        assert np.isfinite(reversed_fit.value)
+    problem = Problem(data.points("x"), (data.points("a"),))
+    near, short = Parameters(5.0, np.array([0.5]), 0.3), Parameters(1e-6, np.array([0.5]), 0.3)
+    assert not isinstance(LineEngine.of(problem, short, 0.01), LineEngine)
+    engine = LineEngine.of(problem, near, 0.01)
+    if isinstance(engine, LineEngine):
+        assert not isinstance(engine.adapted(short), LineEngine)
+        assert engine.evaluate(short).value == pytest.approx(DenseEngine(problem).evaluate(short).value, rel=1e-3)
+        assert values_at(engine, [short])[0] == engine.evaluate(short).value

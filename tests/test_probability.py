@@ -372,3 +372,20 @@ def test_a_response_of_one_value_after_scaling_is_nothing_to_explain():
 def test_the_preset_is_of_one_score():
     with pytest.raises(OptionError, match="preset adaptive means score learned, not gp"):
         discover(table(), preset="adaptive", score="gp")
+
+
+def test_newton_goes_on_where_bounds_leave_little_of_a_step():
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        v, r = 4, 40
+        shares, counted = rng.dirichlet(np.full(v, 0.02), size=(2, r)) + 1e-30
+        values = rng.integers(0, v, size=r)
+        rows = Nearness(
+            rng.integers(1, 1000, size=r).astype(float), values, 1e3 * rng.normal(size=(r, v)), shares, counted
+        )
+        rows.near[:] -= rows.near.max(axis=1, keepdims=True)
+        evidence, bounds = evidence_of(rows), [(None, None)] * v + [(0, None)] * 3
+        start, options = np.r_[np.zeros(v), 0, 1, 0], {"maxiter": 5000, "maxfun": 20000, "ftol": 1e-15}
+        other = minimize(_loss, start, (rows, evidence), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        assert -log_probability(rows) <= other.fun * (1 + 1e-6) + 0.05

@@ -54,7 +54,7 @@ def dibs(table: Floats, seed: int, settings: Settings, pace: Pace) -> Answer:
         steps=steps,
         callback=seen,
         # The library always does this many at once: only a divisor ends where it should.
-        callback_every=next(every for every in range(max(steps // PIECES, 1), 0, -1) if steps % every == 0),
+        callback_every=_piece(steps),
     )
     z = latents[-1]
     edges = jax.numpy.einsum("aik,ajk->aij", z[..., 0], z[..., 1]) * graphs
@@ -64,3 +64,9 @@ def dibs(table: Floats, seed: int, settings: Settings, pace: Pace) -> Answer:
         return prior.unnormalized_log_prob_soft(soft_g=graph) + given_graph
 
     return Answer.of(edges, jax.vmap(log_joint)(graphs, thetas))
+
+
+def _piece(steps: int) -> int:
+    """Return how many steps are done at once: a divisor of about the right size, all of them where there is none."""
+    least = max(steps // (4 * PIECES), 1)
+    return next((every for every in range(max(steps // PIECES, 1), least - 1, -1) if steps % every == 0), steps)

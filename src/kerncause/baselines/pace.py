@@ -39,6 +39,8 @@ class Pace:
             self._first = steps, now
             return
         before, then = self._first
+        if steps <= before:
+            return
         expected = now - self._begun + (of - steps) * (now - then) / (steps - before)
         if steps - before >= SHARE * of and expected > MUCH_LONGER * self.timeout:
             raise TooSlowError(f"would take about {expected:.0f} seconds, by its first {steps} of {of} steps")

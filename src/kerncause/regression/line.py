@@ -18,7 +18,7 @@ How much it does lack is seen in every evaluation, and a finer grid taken where 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -42,6 +42,8 @@ MOST_ROWS = 4096
 # With more points than this share of the rows, or than this, there is little to gain.
 MOST_SHARE = 1.0 / 3.0
 MOST_POINTS = 150
+# An ascent may pass by where there would be more; from so many on even that is left to another engine.
+MOST_POINTS_ONCE = 300
 # Operations per kernel entry and per call, against one multiply-add.
 COST_PER_ENTRY = 200.0
 COST_PER_CALL = 0.5e7
@@ -113,9 +115,9 @@ class LineEngine:
         """Floating-point operations of one evaluation, roughly."""
         if not _is_on_lines(problem) or problem.rows > MOST_ROWS:
             return math.inf
-        _, parents = inputs_of(problem, np.arange(problem.rows))
-        m, r = _count(_coordinate(parents, start.parents), GRIDS[2]), 15
-        if m > MOST_POINTS:
+        both = inputs_of(problem, np.arange(problem.rows))
+        r, m = (_count(*side, GRIDS[2]) for side in _with_parameters(*both, start))
+        if max(m, r) > MOST_POINTS:
             return math.inf
         N = joint_row_count(problem)
         return N * (5.0 * m * m + 8.0 * m * r + COST_PER_ENTRY * (m + r)) + COST_PER_CALL
@@ -139,9 +141,19 @@ class LineEngine:
 
     def adapted(self, parameters: Parameters) -> Engine:
         """Return itself if its grids still do at these parameters, or take finer ones."""
+        if self._is_long(parameters, self._most_points):
+            return self._with_grids(parameters)
         X, P = self._along(parameters)
         too_much = self._excess(_missing(X, self.n), _missing(P, self.n), parameters)
-        return self._with_grids(parameters) if too_much or len(P.inverse) > self._most_points else self
+        return self._with_grids(parameters) if too_much else self
+
+    def _is_long(self, parameters: Parameters, most: int) -> bool:
+        """Tell whether either kernel has more points than that on its coarsest grid.
+
+        An outlier makes a line as long as it is far out, in units of the bandwidth.
+        """
+        sides = _with_parameters(self.response, self.parents, parameters)
+        return any(_count(*side, GRIDS[0]) > most for side in sides)
 
     @property
     def _most_points(self) -> int:
@@ -149,16 +161,23 @@ class LineEngine:
 
     def _with_grids(self, parameters: Parameters) -> Engine:
         """Take the coarsest grids that do at these parameters; the low-rank engine where that takes too many points."""
-        lack_x, lack_p = lack_of_response(parameters, self.tolerance), lack_of_parents(parameters, self.tolerance)
-        at = np.array([parameters.response_bandwidth])
-        of_response = _coarsest(lambda grid: _missing(_along(self.response, at, grid), self.n), lack_x)
-        if _count(_coordinate(self.parents, parameters.parents), GRIDS[0]) > self._most_points:
-            return LowRankEngine.of(self.problem, parameters, self.tolerance)
-        of_parents = _coarsest(lambda grid: _missing(_along(self.parents, parameters.parents, grid), self.n), lack_p)
-        points = _count(_coordinate(self.parents, parameters.parents), of_parents)
-        if points > self._most_points:
-            return LowRankEngine.of(self.problem, parameters, self.tolerance)
+        if self._is_long(parameters, self._most_points):
+            return self._instead(parameters)
+        lacks = lack_of_response(parameters, self.tolerance), lack_of_parents(parameters, self.tolerance)
+        sides = _with_parameters(self.response, self.parents, parameters)
+        of_response, of_parents = (
+            _coarsest(partial(self._missing_on, *side), lack) for side, lack in zip(sides, lacks, strict=True)
+        )
+        points = _count(*sides[1], of_parents)
+        if max(points, _count(*sides[0], of_response)) > self._most_points:
+            return self._instead(parameters)
         return replace(self, response_grid=of_response, parent_grid=of_parents, rank=points)
+
+    def _missing_on(self, inputs: Inputs, parameters: Floats, grid: Grid) -> float:
+        return _missing(_along(inputs, parameters, grid), self.n)
+
+    def _instead(self, parameters: Parameters) -> Engine:
+        return LowRankEngine.of(self.problem, parameters, self.tolerance)
 
     def _excess(self, of_response: float, of_parents: float, parameters: Parameters) -> float:
         """Return by how many nats the traces missing of K_X and K_PA are too much, if a finer grid may capture more."""
@@ -176,6 +195,8 @@ class LineEngine:
     def values(self, places: Sequence[Parameters]) -> list[float]:
         """Return L at every place, with either kernel computed once where it is the same."""
         n, q = self.n, self.problem.outputs
+        if any(self._is_long(place, MOST_POINTS_ONCE) for place in places):
+            return [self.evaluate(place).value for place in places]
         responses: dict[float, tuple[Along, Floats]] = {}
         parents: dict[bytes, tuple[Along, Floats]] = {}
         found = []
@@ -193,6 +214,8 @@ class LineEngine:
 
     def evaluate(self, parameters: Parameters) -> Evaluation:
         """Return L of the projected kernels and its gradient."""
+        if self._is_long(parameters, MOST_POINTS_ONCE):
+            return self._instead(parameters).evaluate(parameters)
         n, q, noise2 = self.n, self.problem.outputs, parameters.noise**2
         X, P = self._along(parameters)
         U, V, m = X.V, P.V, len(P.inverse)
@@ -245,6 +268,11 @@ def _is_on_lines(problem: Problem) -> bool:
     )
 
 
+def _with_parameters(response: Inputs, parents: Inputs, at: Parameters) -> tuple[tuple[Inputs, Floats], ...]:
+    """Return either side with the parameters of its kernel."""
+    return (response, np.array([at.response_bandwidth])), (parents, at.parents)
+
+
 def _coordinate(inputs: Inputs, parameters: Floats) -> Floats:
     return inputs.scaled(parameters, inputs.points)[:, 0]
 
@@ -255,8 +283,9 @@ def _ends(coordinate: Floats, grid: Grid) -> tuple[int, int]:
     return math.floor(first) - grid.beyond, math.ceil(last) + grid.beyond
 
 
-def _count(coordinate: Floats, grid: Grid) -> int:
-    first, last = _ends(coordinate, grid)
+def _count(inputs: Inputs, parameters: Floats, grid: Grid) -> int:
+    """Return how many points a line has."""
+    first, last = _ends(_coordinate(inputs, parameters), grid)
     return last - first + 1
 
 
@@ -269,7 +298,8 @@ def _along(inputs: Inputs, parameters: Floats, grid: Grid) -> Along:
     K *= -0.5
     np.exp(K, out=K)
     K *= inputs.root_weights[:, None]
-    inverse = _inverse(last - first + 1, grid.spacing)
+    count = last - first + 1
+    inverse = _inverse(count, grid.spacing) if count <= MOST_POINTS else _inverse.__wrapped__(count, grid.spacing)
     return Along(steps, K, inverse, K @ inverse.T)
 
 

@@ -106,4 +106,6 @@ def least_bytes(sizes: Sizes, engine: str) -> float:
     """Return the bytes with which every score can still be computed, more slowly or less exactly."""
     if engine in ("auto", "lowrank"):
         return lowrank_bytes(sizes.n, sizes.rows, sizes.columns, sizes.has_vectors, memory=0.0)
+    if engine == "line":
+        return max(line_bytes(sizes.rows), least_bytes(sizes, "lowrank"))
     return most_bytes(sizes, engine)

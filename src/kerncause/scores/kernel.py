@@ -52,8 +52,9 @@ LEAST_DOUBT = 0.5
 # The same for what the curvature says is missing, in units of that: on flat ground it can be as wrong as this.
 DOUBT_OF_PROMISE = 10.0
 NOTHING_BESIDE = 0.01
-# Nats below what a parent less, or another kernel, has: further than an ascent that only explores can end too low.
-OF_NO_INTEREST = 2.0
+# Nats below what a parent less, or another kernel, has. An ascent that only explores may end too low, by up to four as
+# far as seen.
+OF_NO_INTEREST = 5.0
 # Nats that may be missing of a maximum that is one of many to be counted.
 ENOUGH_FROM_OTHER_ROWS = 0.05
 # What a projection may lack where a probability is to count as certified, in units of the variance of the noise.
@@ -238,10 +239,11 @@ class KernelScore(TableScore):
     def _floor(self, subject: Subject, begin: LocalFit | None, rivals: Sequence[LocalFit]) -> float:
         """Return the likelihood below which a fit is of no interest: a parent less, or another kernel, is better.
 
-        That cannot be told of a probability.
+        That cannot be told of a probability; and the dense engine takes no shortcut.
         """
         known = [fit.value for fit in (*rivals, *([] if begin is None else [begin]))]
-        if not known or self._is_probability(subject.target):
+        takes_no_shortcut = self._options["engine"] == "dense"
+        if not known or takes_no_shortcut or self._is_probability(subject.target):
             return -math.inf
         return max(known) + self._cost(subject) - OF_NO_INTEREST
 

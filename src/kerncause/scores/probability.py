@@ -62,9 +62,10 @@ def _least_loss(rows: Nearness, evidence: Floats) -> float:
         step = np.zeros_like(at)
         step[free] = -np.linalg.solve(damped[np.ix_(free, free)], gradient[free])
         there = np.maximum(at + step, least)
-        promised = -float(gradient @ (there - at))
-        if 0.0 <= promised <= 2.0 * ENOUGH and damping <= LITTLE_DAMPING:
+        # Of the whole step: what is left of it within the bounds may promise little far from the end.
+        if -float(gradient @ step) <= 2.0 * ENOUGH and damping <= LITTLE_DAMPING:
             break
+        promised = -float(gradient @ (there - at))
         value_there, gradient_there = _loss(there, rows, evidence)
         if promised > 0.0 and value_there <= value - SUFFICIENT * promised:
             at, value, gradient = there, value_there, gradient_there
