@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kerncause.baselines import BASELINES, find_baseline, pace, process, run_baseline, thresholded, without_cycles
+from kerncause.baselines.dibs import _piece
 from kerncause.baselines.exchange import Answer, Request
 from kerncause.baselines.process import _obituary, command, computed, environment
 from kerncause.baselines.registry import chosen, outcome_of
@@ -366,6 +367,10 @@ def test_a_run_that_may_be_in_time_goes_on(monkeypatch):
     run.done(200, 1000)  # 100 seconds expected
     run.done(100, 1000)
     run.done(700, 1000)  # 107, which is not much longer
+
+
+def test_steps_are_counted_in_pieces_that_divide_them():
+    assert [_piece(steps) for steps in (1000, 3000, 20, 7, 1, 997)] == [50, 150, 1, 1, 1, 997]
 
 
 def test_a_child_that_sees_that_it_is_too_slow_says_so(tmp_path, monkeypatch):

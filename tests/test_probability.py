@@ -375,7 +375,6 @@ def test_the_preset_is_of_one_score():
 
 
 def test_newton_goes_on_where_bounds_leave_little_of_a_step():
-    rng = np.random.default_rng(0)
     for seed in range(30):
         rng = np.random.default_rng(seed)
         v, r = 4, 40
