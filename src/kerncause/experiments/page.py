@@ -34,7 +34,7 @@ def _comparisons(directory: str | Path) -> dict[str, str]:
     for name, against in ACCURACY.items():
         for figure in FIGURES:
             try:
-                table = comparison_table(compared(results_of(name, "full", directory), figure, against))
+                table = comparison_table(compared(results_of(name, "full", directory), figure, against), against)
             except DataError:
                 table = f"There are no results of {name} yet."
             found[f"<!-- {name} {figure} -->"] = table
