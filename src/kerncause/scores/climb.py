@@ -155,12 +155,10 @@ def climb(
         few = task.on_fewer(EXPLORE_ROWS if is_staged else SAMPLE_ROWS)
     if few is None:
         runs = _followed(task, _places(task, starts, precursor), precursor, task.explores)
-        if task.explores and max(run.value for run in runs) < floor:
-            tops = [max(runs, key=_value)]
-            return Climb(replace(tops[0], evaluations=sum(run.evaluations for run in runs)), True, _disagree(runs))
-        tops = [ascend(top.objective, top.theta) for top in _distinct(runs)] if task.explores else runs
-        spent = sum(run.evaluations for run in (runs + tops if task.explores else runs))
-        return Climb(replace(max(tops, key=_value), evaluations=spent), True, _disagree(runs))
+        goes_on = task.explores and max(map(_value, runs)) >= floor
+        finished = [ascend(top.objective, top.theta) for top in _distinct(runs)] if goes_on else []
+        spent = sum(run.evaluations for run in runs + finished)
+        return Climb(replace(max(finished or runs, key=_value), evaluations=spent), True, _disagree(runs))
     places, disagree = _explored(few, starts, precursor)
     enough = _enough(task, tolerance)
     for level in task.levels_between():
