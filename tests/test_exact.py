@@ -1,4 +1,5 @@
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -170,8 +171,37 @@ def test_pruning_looks_at_what_a_smaller_set_lost():
     assert set(exact(Pair()).dag.edges) == both
     assert set(exact(Pair(), prune=2.0).dag.edges) == both
     assert set(exact(Pair(), prune=1.9).dag.edges) == set()
+    assert set(exact(Pair(), prune=0.0, lookahead=2).dag.edges) == both
     required = Knowledge(required=[("c", "a")])
     assert set(exact(Pair(), prune=0.0, knowledge=required).dag.edges) == both
+
+
+@pytest.mark.parametrize("lookahead", [1, 2, 3])
+def test_sets_up_to_the_lookahead_are_never_left_out(lookahead):
+    class Lossy:
+        variables = tuple("abcde")
+
+        def __init__(self):
+            self.asked = set()
+
+        def local_score(self, target, parents):
+            self.asked.add((target, frozenset(parents)))
+            return -10.0 * len(parents)
+
+    score = Lossy()
+    exact(score, prune=0.0, lookahead=lookahead)
+    assert score.asked == {
+        (target, frozenset(parents))
+        for target in score.variables
+        for count in range(lookahead + 1)
+        for parents in combinations(sorted(set(score.variables) - {target}), count)
+    }
+
+
+@pytest.mark.parametrize("lookahead", [0, 4, True, "2"])
+def test_odd_lookaheads_are_refused(lookahead):
+    with pytest.raises(OptionError, match=r"lookahead \(--lookahead\) cannot be"):
+        exact(RandomScore(3, 0), prune=1.0, lookahead=lookahead)
 
 
 def test_ties_go_to_fewer_parents():

@@ -99,8 +99,9 @@ def discover(
         turning: whether GES tries turning edges at the end (it does not if nothing is said).
         careful: whether GES deletes an undirected edge only if that gains in both of its directions (it does).
         restarts: of BOSS: how many random orders to begin from, after the first (2 if nothing is said).
-        lookahead: of BOSS: how many parents may be added at once where fewer do not gain (1 if nothing is said, 2 with
-            the preset `adaptive`).
+        lookahead: of BOSS: how many parents may be added at once where fewer do not gain; of the exact search with
+            `prune`: how many parents a set may have that is never left out (1 if nothing is said, 2 with the preset
+            `adaptive`).
         both_ways: of BOSS: whether parents are also chosen by removing them from all (not if nothing is said).
         candidates: of GES and BOSS: with how many others of each variable an edge is tried, those that a quick look at
             all pairs finds the strongest; or `all`. If nothing is said, all up to 30 variables and 10 above.

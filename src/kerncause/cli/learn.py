@@ -102,7 +102,8 @@ def discover(
         int | None,
         typer.Option(
             metavar="K",
-            help="BOSS: parents added at once where fewer do not gain. Default: 1, 2 with the preset adaptive.",
+            help="BOSS: parents added at once where fewer do not gain; exact: sets of so many are never skipped. "
+            "Default: 1, 2 with the preset adaptive.",
         ),
     ] = None,
     both_ways: Annotated[

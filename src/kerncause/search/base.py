@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from kerncause.errors import OptionError
 from kerncause.graphs import DAG, PDAG, Adjacency
 
 # How two variables are joined after a step: (a, "->", b), (a, "-", b), or (a, "", b) if they no longer are.
@@ -130,3 +131,9 @@ class Shortlist(Protocol):
     def further(self, allowed: tuple[int, ...], joined: tuple[int, ...], known: tuple[int, ...]) -> tuple[int, ...]:
         """Return the same for where a search has come to: for each variable those it is joined to, and may be."""
         ...
+
+
+def check_lookahead(lookahead: int) -> None:
+    """Refuse what is no number of parents to add at once."""
+    if isinstance(lookahead, bool) or lookahead not in (1, 2, 3):
+        raise OptionError(f"lookahead (--lookahead) cannot be {lookahead}: give 1, 2 or 3")

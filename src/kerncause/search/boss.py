@@ -38,7 +38,7 @@ from kerncause.graphs import Adjacency, bits, completed
 from kerncause.graphs.equivalence import topological_order
 from kerncause.knowledge import Knowledge, Limits
 from kerncause.scores import Comparison, Ledger, LocalScore
-from kerncause.search.base import Outcome, Progress, Shortlist, Step, Watcher, changes
+from kerncause.search.base import Outcome, Progress, Shortlist, Step, Watcher, changes, check_lookahead
 from kerncause.search.choice import TIE, Asking, Need, choosing, together
 from kerncause.search.ges import Pairs, parent_limit
 from kerncause.search.members import best_member, outcome_of, unfinished
@@ -75,8 +75,7 @@ def boss(
     """
     if isinstance(restarts, bool) or not isinstance(restarts, Integral) or restarts < 0:
         raise OptionError(f"restarts (--restarts) cannot be {restarts}: give a whole number of 0 or more")
-    if isinstance(lookahead, bool) or lookahead not in (1, 2, 3):
-        raise OptionError(f"lookahead (--lookahead) cannot be {lookahead}: give 1, 2 or 3")
+    check_lookahead(lookahead)
     if not isinstance(both_ways, bool):
         raise OptionError(f"both_ways (--both-ways) cannot be {both_ways}: give true or false")
     ledger = Ledger.of(score)

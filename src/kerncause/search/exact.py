@@ -10,8 +10,9 @@ other; both are arrays over bit masks, p 2^p and 2^p numbers.
 
 * Parent sets are scored by size, smallest first, in one batch for each size. A set worth less than one of its subsets
   is in no best DAG. Whether its supersets can be is not known before they are scored; with `prune`, a set is scored
-  only if one of its subsets with one parent less came within `prune` nats of its own best subset (docs/searches.md has
-  how often that costs the optimum).
+  only if one of its subsets with one parent less came within `prune` nats of its own best subset, or if it has no more
+  parents than `lookahead`: causes that show only together lose by themselves (docs/searches.md has how often pruning
+  costs the optimum).
 * Provisional scores: the arrays are built from values raised by their doubt, the parent sets of the best DAG are
   settled, and that is repeated until they all are. Then no other DAG can be better.
 * Knowledge: only sets between the required and the allowed parents are scored; a DAG obeys if all its sets do.
@@ -28,7 +29,7 @@ from kerncause.errors import OptionError
 from kerncause.graphs import Adjacency, bits, completed, mask_of
 from kerncause.knowledge import Knowledge, Limits
 from kerncause.scores import Comparison, Ledger, LocalScore
-from kerncause.search.base import Outcome, Progress, Watcher
+from kerncause.search.base import Outcome, Progress, Watcher, check_lookahead
 from kerncause.search.choice import TIE
 from kerncause.search.ges import parent_limit
 from kerncause.search.members import outcome_of, unfinished
@@ -43,6 +44,7 @@ def exact(
     *,
     max_parents: int | None = None,
     prune: float | None = None,
+    lookahead: int = 1,
     knowledge: Knowledge | None = None,
     watch: Watcher | None = None,
 ) -> Outcome:
@@ -53,6 +55,7 @@ def exact(
         max_parents: no variable gets more parents.
         prune: score a parent set only if one with a parent less lost at most this many nats against its best subset;
             None: score all.
+        lookahead: with `prune`, sets of no more parents than this are scored whatever their subsets lost, 1 to 3.
         knowledge: what the result must obey.
         watch: called at every size of parent sets.
     """
@@ -65,10 +68,11 @@ def exact(
         )
     if prune is not None and not (isinstance(prune, int | float) and 0.0 <= prune < np.inf):
         raise OptionError(f"prune (--prune) cannot be {prune}: give a number of nats of 0 or more")
+    check_lookahead(lookahead)
     limits = Knowledge.of(knowledge).limits(ledger.variables)
     run = _Run(ledger, min(parent_limit(max_parents, limits), size - 1), limits, watch or (lambda _: None))
     try:
-        run.score_all(np.inf if prune is None else prune)
+        run.score_all(np.inf if prune is None else prune, lookahead)
         dag = run.optimum()
     except Stopped:
         dag = run.optimum_so_far()
@@ -85,7 +89,7 @@ class _Run:
         self._scored: list[dict[int, Comparison]] = [{} for _ in range(self._size)]
         self._below: dict[tuple[int, int], float] = {}
 
-    def score_all(self, prune: float) -> None:
+    def score_all(self, prune: float, lookahead: int) -> None:
         """Score the parent sets, those of one size in one batch."""
         for count in range(self._max_parents + 1):
             self._watch(Progress(f"sets of {count}", count, 0, batch="size"))
@@ -93,7 +97,7 @@ class _Run:
                 (node, parents): self._comparison(node, parents)
                 for node in range(self._size)
                 for parents in self._sets(node, count)
-                if self._is_worth_scoring(node, parents, prune)
+                if self._is_worth_scoring(node, parents, prune, lookahead)
             }
             self._ledger.prepare(new.values())
             for (node, parents), comparison in new.items():
@@ -106,9 +110,9 @@ class _Run:
             for chosen in combinations(free, count - required.bit_count()):
                 yield required | mask_of(chosen)
 
-    def _is_worth_scoring(self, node: int, parents: int, prune: float) -> bool:
+    def _is_worth_scoring(self, node: int, parents: int, prune: float, lookahead: int) -> bool:
         free = parents & ~self._limits.required[node]
-        if not free or prune == np.inf:
+        if prune == np.inf or free.bit_count() <= lookahead:
             return True
         below = [parents & ~(1 << k) for k in bits(free)]
         return any(

@@ -43,7 +43,7 @@ SEARCHES: Mapping[str, Search] = {
         draws=True,
         screens=True,
     ),
-    "exact": Search(exact, "score", {"max_parents": None, "prune": None}),
+    "exact": Search(exact, "score", {"max_parents": None, "prune": None, "lookahead": 1}),
     "pc": Search(pc, "test", {"alpha": 0.05, "max_given": None}),
 }
 
