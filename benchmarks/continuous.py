@@ -161,18 +161,18 @@ def _described(results: list[Result], truths: list[DAG]) -> str:
 
 def whole_continuous_graphs() -> Iterator[Row]:
     tables = [simulated(1000, seed) for seed in SEEDS]
-    results = [discover(frame, workers=2) for frame, _ in tables]
+    results = [discover(frame, score="learned", workers=2) for frame, _ in tables]
     what = f"8 continuous variables, density 0.5, n=1,000, whole graph, 2 cores, {len(SEEDS)} seeds"
     worst = max(r.seconds for r in results)
     figure = _described(results, [truth for _, truth in tables])
     yield Row(what, figure, "10 s on a quiet machine", worst <= 10)
-    alone = discover(tables[0][0], workers=1)
+    alone = discover(tables[0][0], score="learned", workers=1)
     yield Row("the first of them: 1 worker over 2 workers", f"{alone.seconds / results[0].seconds:.2f} times")
 
 
 def _large_graph() -> dict[str, Any]:
     frame, truth = simulated(100_000, SEEDS[0], variables=10, density=0.3)
-    result = discover(frame, workers=2)
+    result = discover(frame, score="learned", workers=2)
     return {
         "seconds": result.seconds,
         "scores": result.scores_computed,
@@ -207,7 +207,9 @@ def equal_graphs() -> Iterator[Row]:
     for seed in range(runs):
         frame, _ = simulated(300, EQUAL_SEED + seed, variables=4, density=0.5)
         data = Dataset.from_frame(frame)
-        fast, exact = (discover(data, score_options={"engine": engine}) for engine in ("lowrank", "dense"))
+        fast, exact = (
+            discover(data, score="learned", score_options={"engine": engine}) for engine in ("lowrank", "dense")
+        )
         same += fast.graph == exact.graph
         if fast.graph != exact.graph:
             judge = LearnedKernelScore(data, engine="dense")

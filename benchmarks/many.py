@@ -68,7 +68,7 @@ def _learned(drawn: Simulation, candidates: int | str) -> tuple[Result, float, f
     before = _processor_seconds()
     with warnings.catch_warnings(), stopwatch() as elapsed:
         warnings.simplefilter("ignore")
-        result, seconds = discover(drawn.dataset, candidates=candidates), elapsed()
+        result, seconds = discover(drawn.dataset, score="learned", candidates=candidates), elapsed()
     return result, seconds, _processor_seconds() - before
 
 

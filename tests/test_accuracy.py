@@ -49,6 +49,7 @@ MEANING = {
     "adaptive": "a2c0c4bfade1",
     "adaptive-boss": "8937e3fd632d",
     "adaptive-exact": "df9bd14eebee",
+    "adaptive-sized": "f94a3a0a5b2a",
 }
 # Options that scores and searches got later, with the values that leave everything as it was.
 ADDED = {
@@ -80,6 +81,8 @@ def meaning(variant):
         defaults = {name: value for name, value in defaults.items() if (name, value) not in ADDED.items()}
     of_search = {name: value for name, value in plan.search_options.items() if (name, value) not in ADDED.items()}
     asked = [plan.score, plan.test, plan.search, defaults | dict(plan.options), of_search]
+    if plan.sizes:
+        asked += [[size.most, size.search, dict(size.options)] for size in plan.sizes]
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 

@@ -7,9 +7,19 @@ import pandas as pd
 import pytest
 
 import kerncause
-from kerncause import ComputationError, Dataset, DataWarning, LearnedKernelScore, OptionError, discover, networks
+from kerncause import (
+    ComputationError,
+    Dataset,
+    DataWarning,
+    LearnedKernelScore,
+    OptionError,
+    discover,
+    networks,
+    presets,
+)
 from kerncause.metrics import skeleton_accuracy
 from kerncause.plan import Plan
+from kerncause.presets import PRESETS, Recommendation
 from kerncause.scores import Comparison, Ledger
 
 
@@ -135,21 +145,81 @@ def test_the_adaptive_preset_finds_causes_that_show_only_together():
 
 def test_the_adaptive_preset_takes_the_search_that_suits_the_number_of_variables():
     def planned(count, **options):
-        return Plan.of(preset="adaptive", **options).for_variables(count)
+        return Plan.of(preset="adaptive", **options).for_table(count, 100)
 
-    assert [planned(count).search for count in (2, 8, 9, 30, 31, 200)] == ["exact"] * 2 + ["boss"] * 2 + ["ges"] * 2
-    assert planned(12).search_options["lookahead"] == 2
-    assert planned(12, search_options={"lookahead": 1}).search_options["lookahead"] == 1
-    assert planned(8).search_options == {"max_parents": None, "prune": None}
-    assert planned(8, search_options={"max_parents": 2}).search_options["max_parents"] == 2
+    assert [planned(count).search for count in (2, 12, 13, 30, 31, 200)] == ["exact"] * 2 + ["boss"] * 2 + ["ges"] * 2
+    assert planned(13).search_options["lookahead"] == 2
+    assert planned(13, search_options={"lookahead": 1}).search_options["lookahead"] == 1
+    assert planned(12).search_options == {"max_parents": None, "prune": 3.0, "lookahead": 2}
+    assert planned(12, search_options={"max_parents": 2}).search_options["max_parents"] == 2
     assert planned(200).search_options["candidates"] == 10
     assert "8 variables" in planned(8).why
     assert planned(8, search="ges").search == "ges"
     assert planned(8, search="ges").why is None
-    with pytest.raises(OptionError, match=r"takes search exact for 4 variables, which does not use restarts .* boss$"):
+    assert planned(8, search="exact").search_options == {"max_parents": None, "prune": None, "lookahead": 1}
+    with pytest.raises(OptionError, match=r"search exact is taken for 4 variables, .* not use restarts .* boss$"):
         planned(4, search_options={"restarts": 3})
     with pytest.raises(OptionError, match=r"preset adaptive does not use alpha \(--alpha\)"):
         planned(4, search_options={"alpha": 0.1})
+
+
+def small_tables_are_adaptive(monkeypatch):
+    rows = (Recommendation(30, 1000, "adaptive", "it does best"), Recommendation(None, None, None, "all else is slow"))
+    monkeypatch.setattr(presets, "RECOMMENDED", rows)
+
+
+def test_what_nobody_asked_for_follows_from_the_size_of_the_table(monkeypatch):
+    small_tables_are_adaptive(monkeypatch)
+    small, many, long = (Plan.of().for_table(*size) for size in ((8, 1000), (31, 1000), (8, 1001)))
+    assert (small.preset, small.search, small.search_options["lookahead"]) == ("adaptive", "exact", 2)
+    assert small.options == PRESETS["adaptive"].score
+    assert small.why.startswith("8 variables and 1,000 rows: it does best; every parent set")
+    for other in (many, long):
+        assert (other.preset, other.score, other.search, other.options) == (None, "learned", "ges", {})
+        assert other.why.endswith("all else is slow")
+    assert Plan.of().for_table(20, 100).search == "boss"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"score": "learned"},
+        {"search": "ges"},
+        {"preset": "paper"},
+        {"score_options": {"kernel": "matern32"}},
+        {"score_options": {"bandwidths": "shared"}},
+    ],
+)
+def test_what_was_asked_for_is_what_it_was(named, monkeypatch):
+    before = Plan.of(**named).for_table(8, 100)
+    small_tables_are_adaptive(monkeypatch)
+    after = Plan.of(**named).for_table(8, 100)
+    assert (after.score, after.search, after.preset, after.options, after.search_options, after.why) == (
+        before.score,
+        before.search,
+        before.preset,
+        before.options,
+        before.search_options,
+        None,
+    )
+
+
+def test_how_it_is_computed_leaves_open_what_is_taken(monkeypatch):
+    small_tables_are_adaptive(monkeypatch)
+    plan = Plan.of(score_options={"engine": "lowrank", "expected_degree": 2.0}).for_table(8, 100)
+    assert plan.options == {**PRESETS["adaptive"].score, "engine": "lowrank", "expected_degree": 2.0}
+    assert Plan.of(search_options={"max_parents": 2}).for_table(8, 100).search_options["max_parents"] == 2
+    with pytest.raises(OptionError, match=r"search exact is taken for 8 variables, .* turning \(--turning\).* ges$"):
+        Plan.of(search_options={"turning": True}).for_table(8, 100)
+    with pytest.raises(OptionError, match=r"search ges is taken for 40 variables, .* prune \(--prune\).* exact$"):
+        Plan.of(search_options={"prune": 1.0}).for_table(40, 100)
+    with pytest.raises(OptionError, match=r"search boss or exact or ges does not use alpha \(--alpha\)"):
+        Plan.of(search_options={"alpha": 0.1})
+
+
+def test_every_table_has_something_recommended():
+    for size in ((2, 5), (8, 500), (100, 100), (5, 10**7)):
+        assert presets.recommended(*size).preset in (None, *PRESETS)
 
 
 def test_the_paper_preset():

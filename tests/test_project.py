@@ -45,6 +45,7 @@ LAYERS = [
     "baselines",
     "result",
     "saved",
+    "presets",
     "plan",
     "learn",
     "repeat",

@@ -283,7 +283,7 @@ def test_what_only_python_can_be_told_is_told_in_python(tmp_path):
     assert eval(python(found), {"kerncause": kerncause}).score == found.score
     of_frame = discover(table(40)[["x", "y"]], workers=1)
     assert command(of_frame) is None
-    assert python(of_frame) == "kerncause.discover(table)"
+    assert python(of_frame) == "kerncause.discover(table, score='learned')"
 
 
 KINDS = ["x", "dose", "colour", "pq"]

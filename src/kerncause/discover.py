@@ -180,7 +180,7 @@ def discover(
     )
     for notice in table.notices:
         warnings.warn(notice, DataWarning, stacklevel=2)
-    plan = plan.for_variables(len(table.names))
+    plan = plan.for_table(len(table.names), table.n_rows)
     plan.knowledge.limits(table.names)  # refuse unknown names now
     if resume and directory is None:
         raise OptionError("resume (--resume) needs the directory (--out) to go on with")

@@ -10,69 +10,11 @@ from kerncause.errors import OptionError
 from kerncause.independence import IndependenceTest, find_test
 from kerncause.knowledge import Knowledge
 from kerncause.parallel import worker_count
+from kerncause.presets import PRESETS, Preset, Size, recommended, recommended_searches
 from kerncause.scores import LocalScore, find_score
 from kerncause.screening import how_many
 from kerncause.search import SEARCHES, find_search
 from kerncause.text import quoted
-
-
-@dataclass(frozen=True)
-class Size:
-    """Which search suits up to so many variables (None: any number), with its options, and why."""
-
-    most: int | None
-    search: str
-    options: Mapping[str, Any]
-    why: str
-
-
-@dataclass(frozen=True)
-class Preset:
-    """Options of score and search under one name.
-
-    Attributes:
-        score: options of the score.
-        search: options of the search.
-        search_name: the only search that will do, if there is one.
-        score_name: the only score that will do, if there is one.
-        sizes: which search to take if none is asked for, the fewest variables first.
-    """
-
-    score: Mapping[str, Any]
-    search: Mapping[str, Any]
-    search_name: str | None = None
-    score_name: str | None = None
-    sizes: tuple[Size, ...] = ()
-
-
-PRESETS: Mapping[str, Preset] = {
-    # The setting of Wang et al. (ICML 2024): one bandwidth for all parents, one start from the heuristic,
-    # GES as published, with its two phases and no limit on parents.
-    "paper": Preset(
-        score={"bandwidths": "shared", "starts": 1},
-        search={"turning": False, "careful": False, "max_parents": None, "candidates": "all"},
-        search_name="ges",
-    ),
-    # What did best on simulated tables of every kind (docs/accuracy.md). Causes may show only together, so that greedy
-    # steps miss them; what can be afforded instead depends on the number of variables.
-    "adaptive": Preset(
-        score={
-            "kernel": "auto",
-            "evidence": "bic",
-            "response_scaling": "rank",
-            "categories": "delta",
-            "discrete": "probability",
-            "noise_floor": "entropy",
-        },
-        search={},
-        score_name="learned",
-        sizes=(
-            Size(8, "exact", {}, "every parent set can be looked at"),
-            Size(30, "boss", {"lookahead": 2}, "every parent set would be too many, pairs of causes are not"),
-            Size(None, "ges", {}, "pairs of causes would be too many"),
-        ),
-    ),
-}
 
 # Where the command line calls an argument otherwise.
 OPTION_NAMES = {
@@ -81,6 +23,8 @@ OPTION_NAMES = {
     "method_options": "--set",
 }
 DEFAULT_SCORE, DEFAULT_SEARCH, DEFAULT_TEST = "learned", "ges", "kci"
+# Options of a score that say nothing of what is scored: with these alone, all else is still left to the table.
+HOW_NOT_WHAT = frozenset({"engine", "tolerance", "starts", "memory", "expected_degree"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +44,8 @@ class Plan:
         timeout: of the method.
         sizes: which search to take, if that is left to the number of variables.
         asked: the options of the search that were asked for.
-        why: why this search, if nobody asked for it.
+        is_open: whether nobody said by which score and search, so that it is left to the size of the table.
+        why: why these, if nobody asked for them.
     """
 
     by: Literal["score", "test", "method"]
@@ -115,6 +60,7 @@ class Plan:
     timeout: float | None = None
     sizes: tuple[Size, ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)
+    is_open: bool = False
     why: str | None = None
 
     @classmethod
@@ -158,6 +104,8 @@ class Plan:
             options = find_baseline(method).settled(method_options or {})
             _refuse(asked, {"method_options", "timeout"}, f"method {method}")
             return cls("method", method=method, options=options, timeout=timeout)
+        named = [name for name in ("score", "search", "preset", "test") if name in asked]
+        is_open = not named and HOW_NOT_WHAT.issuperset(score_options or ())
         sizes = PRESETS[preset].sizes if preset is not None and search is None else ()
         search = _search_of(preset, search)
         found = find_search(search)
@@ -177,8 +125,9 @@ class Plan:
                 options=test_options or {},
                 search_options=of_search,
             )
-        possible = {name for size in sizes for name in find_search(size.search).options} or set(found.options)
-        by = f"preset {preset}" if sizes else f"search {search}"
+        searches = {search, *recommended_searches()} if is_open else {size.search for size in sizes} or {search}
+        possible = {name for one in searches for name in find_search(one).options}
+        by = f"preset {preset}" if sizes else f"search {' or '.join(sorted(searches))}"
         _refuse(asked, {"score", "search", "preset", "score_options", "knowledge", *possible}, by)
         score = DEFAULT_SCORE if score is None else score
         if isinstance(score, str):
@@ -199,35 +148,57 @@ class Plan:
             search_options={**found.options, **chosen.search},
             sizes=sizes,
             asked=of_search,
+            is_open=is_open,
         )
 
-    def for_variables(self, count: int) -> "Plan":
-        """Return the same with what follows from the number of variables."""
+    def for_table(self, variables: int, rows: int) -> "Plan":
+        """Return the same with what follows from the size of the table."""
+        if self.is_open:
+            return self._recommended(variables, rows).for_table(variables, rows)
         if self.sizes:
-            return self._of_size(count).for_variables(count)
+            return self._of_size(variables).for_table(variables, rows)
         if "candidates" not in self.search_options:
             return self
-        candidates = how_many(self.search_options["candidates"], count) or self.search_options["candidates"]
+        candidates = how_many(self.search_options["candidates"], variables) or self.search_options["candidates"]
         return replace(self, search_options={**self.search_options, "candidates": candidates})
+
+    def _recommended(self, variables: int, rows: int) -> "Plan":
+        """Return the same with the preset that is recommended for such a table."""
+        row = recommended(variables, rows)
+        decided = replace(self, is_open=False, why=row.why and f"{variables} variables and {rows:,} rows: {row.why}")
+        if row.preset is None:
+            self._refuse_unused(DEFAULT_SEARCH, variables)
+            return decided
+        options = _chosen(row.preset, dict(self.options), {}).score
+        return replace(decided, preset=row.preset, options=options, sizes=PRESETS[row.preset].sizes)
 
     def _of_size(self, count: int) -> "Plan":
         """Return the same with the search that suits so many variables."""
         size = next(size for size in self.sizes if size.most is None or count <= size.most)
-        options = find_search(size.search).options
+        self._refuse_unused(size.search, count)
+        return replace(
+            self,
+            search=size.search,
+            search_options={
+                **find_search(size.search).options,
+                **PRESETS[str(self.preset)].search,
+                **size.options,
+                **self.asked,
+            },
+            sizes=(),
+            why=f"{count} variables: {size.why}" if self.why is None else f"{self.why}; {size.why}",
+        )
+
+    def _refuse_unused(self, search: str, variables: int) -> None:
+        """Refuse options that the search for so many variables does not take."""
+        options = find_search(search).options
         for name in self.asked:
             if name not in options:
                 others = [name_ for name_, other in SEARCHES.items() if other.by == "score" and name in other.options]
                 raise OptionError(
-                    f"preset {self.preset} takes search {size.search} for {count} variables, which does not use "
+                    f"search {search} is taken for {variables} variables, which does not use "
                     f"{_called(name)}: leave it out, or ask for --search {' or '.join(others)}"
                 )
-        return replace(
-            self,
-            search=size.search,
-            search_options={**options, **PRESETS[str(self.preset)].search, **size.options, **self.asked},
-            sizes=(),
-            why=f"{count} variables: {size.why}",
-        )
 
     def settings(self, seed: int, workers: int | None, executor: Executor | None) -> dict[str, Any]:
         """Return what is written down with a result."""

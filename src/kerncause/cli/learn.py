@@ -224,8 +224,8 @@ def discover(
         memory_bytes(memory_limit)
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
         screen.table(table)
-        plan = plan.for_variables(len(table.variables))
-        screen.search(plan.search, plan.why)
+        plan = plan.for_table(len(table.variables), table.n_rows)
+        screen.plan(plan)
         if candidates is None:
             screen.candidates(plan.search_options.get("candidates"))
         log.started(table, plan.settings(seed, workers, executor))

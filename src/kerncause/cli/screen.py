@@ -21,6 +21,7 @@ from kerncause.errors import KerncauseError
 from kerncause.explain import Curve, Explanation
 from kerncause.independence import TestResult
 from kerncause.metrics import GraphComparison
+from kerncause.plan import Plan
 from kerncause.result import Result
 from kerncause.scores.cache import Holding
 from kerncause.simulate import Simulation
@@ -95,10 +96,11 @@ class Screen:
             self._out.print(Text.assemble(("note: ", "yellow"), notice))
         self._out.print()
 
-    def search(self, name: str | None, why: str | None) -> None:
-        """Say which search it is and why, if nobody asked for it."""
-        if why is not None:
-            self.note(f"search {name}, because of {why}; --search takes another")
+    def plan(self, plan: Plan) -> None:
+        """Say what is taken and why, if nobody asked for it."""
+        if plan.why is not None:
+            what = f"search {plan.search}" if plan.preset is None else f"preset {plan.preset}, search {plan.search}"
+            self.note(f"{what}, because of {plan.why}; --preset, --score and --search take others")
 
     def candidates(self, most: int | str | None) -> None:
         """Say that not all pairs are tried, if nobody asked for it."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kerncause.independence import TESTS
-from kerncause.plan import DEFAULT_SCORE, DEFAULT_SEARCH, DEFAULT_TEST, PRESETS
+from kerncause.plan import DEFAULT_SCORE, DEFAULT_SEARCH, DEFAULT_TEST
+from kerncause.presets import PRESETS
 from kerncause.result import Result
 from kerncause.scores import SCORES
 from kerncause.search import SEARCHES
@@ -73,8 +74,10 @@ def python(result: Result) -> str:
 
 
 def _usual(name: str, settings: Mapping[str, Any]) -> Any:
-    """Return what is taken if nothing is said; None: something else than this was."""
+    """Return what is taken if nothing is said; None: something else than this was, or it depends on the table."""
     preset = settings.get("preset")
+    if name == "score" and preset is None:
+        return None
     if name != "search" or preset is None or not PRESETS[preset].sizes:
         return DEFAULTS[name]
     return settings["search"] if "search_because" in settings else None

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Keyword arguments of `discover`.
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "paper": METHODS["learned"],
-    "default": {},
+    "default": {"score": "learned"},
     "boss": {"search": "boss"},
     "exact": {"search": "exact"},
     "marginal": METHODS["marginal"],
@@ -44,6 +44,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "adaptive": {"preset": "adaptive", "search": "ges"},
     "adaptive-boss": {"preset": "adaptive", "search": "boss", "lookahead": 2},
     "adaptive-exact": {"preset": "adaptive", "search": "exact"},
+    "adaptive-sized": {"preset": "adaptive"},  # the search that suits the number of variables
 }
 REFERENCE = "paper"
 

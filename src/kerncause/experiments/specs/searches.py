@@ -8,6 +8,7 @@ what pruning would have cost it.
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ SEARCHES: Mapping[str, Callable[..., Outcome]] = {"ges": ges, "boss": boss, "exa
 # Realisations that no other experiment has.
 FIRST_REALISATION = 1000
 PRUNES = (0.0, 1.0, 3.0, 10.0)
+# How many parents a set may have that pruning never leaves out, and how the figures of that are called.
+LOOKAHEADS = {1: "", 2: "_pairs"}
 
 
 def cells(scale: Scale) -> list[Cell]:
@@ -96,11 +99,11 @@ class _Asked:
 def _pruned(ledger: Ledger, best: DAG, max_parents: int | None) -> dict[str, float]:
     """Return how many sets the search would have scored with pruning, and how many nats it would have lost."""
     found = {}
-    for prune in PRUNES:
+    for (lookahead, name), prune in product(LOOKAHEADS.items(), PRUNES):
         asked = _Asked(ledger)
-        dag = exact(asked, prune=prune, max_parents=max_parents).dag
-        found[f"scores_prune_{prune:g}"] = float(len(asked.sets))
-        found[f"lost_prune_{prune:g}"] = _total(ledger, best) - _total(ledger, dag)
+        dag = exact(asked, prune=prune, lookahead=lookahead, max_parents=max_parents).dag
+        found[f"scores_prune_{prune:g}{name}"] = float(len(asked.sets))
+        found[f"lost_prune_{prune:g}{name}"] = _total(ledger, best) - _total(ledger, dag)
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from kerncause.experiments.base import Cell, Experiment
 from kerncause.experiments.specs.searches import FIRST_REALISATION, cells, draw, measured
 from kerncause.experiments.tables import simulated_table
-from kerncause.plan import PRESETS
+from kerncause.presets import PRESETS
 
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"ges": {}, "boss": {"both_ways": True}, "exact": {}}
 

@@ -1,0 +1,109 @@
+"""Settings of score and search under one name, and which are taken if nobody asks for any.
+
+Presets are what `--preset` gives. `RECOMMENDED` says, for the size of a table, what `discover` without any name of a
+score, a search or a preset takes; what is there was measured (docs/accuracy.md).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Size:
+    """Which search suits up to so many variables (None: any number), with its options, and why."""
+
+    most: int | None
+    search: str
+    options: Mapping[str, Any]
+    why: str
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Options of score and search under one name.
+
+    Attributes:
+        score: options of the score.
+        search: options of the search.
+        search_name: the only search that will do, if there is one.
+        score_name: the only score that will do, if there is one.
+        sizes: which search to take if none is asked for, the fewest variables first.
+    """
+
+    score: Mapping[str, Any]
+    search: Mapping[str, Any]
+    search_name: str | None = None
+    score_name: str | None = None
+    sizes: tuple[Size, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What is taken for a table of up to so many variables and rows (None: any number) if nothing is asked for.
+
+    Attributes:
+        variables: the most it suits.
+        rows: the most it suits.
+        preset: its name; None: the default score and search.
+        why: what a user is told; None: nothing.
+    """
+
+    variables: int | None
+    rows: int | None
+    preset: str | None
+    why: str | None
+
+    def suits(self, variables: int, rows: int) -> bool:
+        """Tell whether a table is small enough."""
+        both = ((self.variables, variables), (self.rows, rows))
+        return all(most is None or there <= most for most, there in both)
+
+
+PRESETS: Mapping[str, Preset] = {
+    # The setting of Wang et al. (ICML 2024): one bandwidth for all parents, one start from the heuristic,
+    # GES as published, with its two phases and no limit on parents.
+    "paper": Preset(
+        score={"bandwidths": "shared", "starts": 1},
+        search={"turning": False, "careful": False, "max_parents": None, "candidates": "all"},
+        search_name="ges",
+    ),
+    # What did best on simulated tables of every kind (docs/accuracy.md). Causes may show only together, so that greedy
+    # steps miss them; what can be afforded instead depends on the number of variables.
+    "adaptive": Preset(
+        score={
+            "kernel": "auto",
+            "evidence": "bic",
+            "response_scaling": "rank",
+            "categories": "delta",
+            "discrete": "probability",
+            "noise_floor": "entropy",
+        },
+        search={},
+        score_name="learned",
+        sizes=(
+            Size(
+                12,
+                "exact",
+                {"prune": 3.0, "lookahead": 2},
+                "every parent set can be looked at whose subsets are worth something, and every pair",
+            ),
+            Size(30, "boss", {"lookahead": 2}, "every parent set would be too many, pairs of causes are not"),
+            Size(None, "ges", {}, "pairs of causes would be too many"),
+        ),
+    ),
+}
+
+# The first that suits a table is taken; the last suits every table.
+RECOMMENDED: tuple[Recommendation, ...] = (Recommendation(None, None, None, None),)
+
+
+def recommended(variables: int, rows: int) -> Recommendation:
+    """Return what is taken for a table if nothing is asked for."""
+    return next(row for row in RECOMMENDED if row.suits(variables, rows))
+
+
+def recommended_searches() -> set[str]:
+    """Return the searches that are taken for tables of some size, besides the default."""
+    presets = [PRESETS[row.preset] for row in RECOMMENDED if row.preset is not None]
+    return {size.search for preset in presets for size in preset.sizes}
