@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from benchmarks.pairs import DIRECTED, EVERY, NULL
 from kerncause import Direction, direction
 from kerncause.directions import Calibration
 from kerncause.parallel import end_pool, started_pool, worker_count
+from kerncause.presets import PRESETS
 
 FIT_SEEDS, TEST_SEEDS = range(33_000, 33_060), range(34_000, 34_050)
 SIZES = (100, 300, 1000)
@@ -29,6 +31,10 @@ CURVE = Path(__file__).parent.parent / "src" / "kerncause" / "directions" / "cal
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "directions.svg"
 BINS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 CLAIM = 0.75
+
+
+# What is calibrated: each footing with the options of `learned` that give it.
+FOOTINGS: dict[str, dict[str, Any]] = {"values": {}, "ranks": dict(PRESETS["adaptive"].score)}
 
 
 @dataclass(frozen=True)
@@ -41,20 +47,20 @@ class Judged:
     is_right: bool
 
 
-def judged(task: tuple[str, int, int]) -> Judged:
-    mechanism, n, seed = task
+def judged(task: tuple[str, str, int, int]) -> Judged:
+    footing, mechanism, n, seed = task
     rng = np.random.default_rng([seed, n, list(EVERY).index(mechanism)])
     x, y = EVERY[mechanism](rng, n)
     frame = pd.DataFrame({"x": x, "y": y})
     kinds = {name: "ordinal" for name in frame if frame[name].nunique() < 10}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        said = direction(frame["x"], frame["y"], kinds=kinds)
+        said = direction(frame["x"], frame["y"], kinds=kinds, score_options=FOOTINGS[footing])
     return Judged(mechanism, n, said, said.cause == "x")
 
 
-def pairs(mechanisms: Sequence[str], seeds: Sequence[int]) -> list[Judged]:
-    tasks = [(mechanism, n, seed) for mechanism in mechanisms for n in SIZES for seed in seeds]
+def pairs(footing: str, mechanisms: Sequence[str], seeds: Sequence[int]) -> list[Judged]:
+    tasks = [(footing, mechanism, n, seed) for mechanism in mechanisms for n in SIZES for seed in seeds]
     pool = started_pool(worker_count(None))
     try:
         return list(pool.map(judged, tasks, chunksize=4))
@@ -90,7 +96,16 @@ def fitted(found: Sequence[Judged]) -> Calibration:
 
 def directions_of_pairs() -> Iterator[Row]:
     """Preferences on pairs that the calibration has not seen."""
-    found = pairs(list(EVERY), TEST_SEEDS)
+    yield from _of_pairs("values", PICTURE)
+
+
+def directions_of_pairs_by_ranks() -> Iterator[Row]:
+    """The same with the adaptive preset, which compares responses by their ranks."""
+    yield from _of_pairs("ranks", PICTURE.with_stem("directions-ranks"))
+
+
+def _of_pairs(footing: str, picture: Path) -> Iterator[Row]:
+    found = pairs(footing, list(EVERY), TEST_SEEDS)
     count = len(TEST_SEEDS)
     yield Row("pairs of each mechanism, and sizes", f"{count}; n = {', '.join(map(str, SIZES))}")
     for mechanism in EVERY:
@@ -115,7 +130,7 @@ def directions_of_pairs() -> Iterator[Row]:
             "within two standard errors",
             bool(close),
         )
-    draw(known)
+    draw(known, picture)
 
 
 def bins(found: Sequence[Judged]) -> Iterator[tuple[float, float, float, float, int]]:
@@ -132,7 +147,7 @@ def bins(found: Sequence[Judged]) -> Iterator[tuple[float, float, float, float, 
             )
 
 
-def draw(found: Sequence[Judged]) -> None:
+def draw(found: Sequence[Judged], picture: Path) -> None:
     """Draw said against right."""
     import matplotlib
 
@@ -152,15 +167,15 @@ def draw(found: Sequence[Judged]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8)
     figure.tight_layout()
-    figure.savefig(PICTURE, metadata={"Date": None})
+    figure.savefig(picture, metadata={"Date": None})
 
 
-BENCHMARKS: list[Benchmark] = [directions_of_pairs]
+BENCHMARKS: list[Benchmark] = [directions_of_pairs, directions_of_pairs_by_ranks]
 
 
 def write_fit() -> None:
-    curve = fitted(pairs([*DIRECTED, *NULL], FIT_SEEDS))
-    CURVE.write_text(json.dumps(asdict(curve)) + "\n")
+    curves = {footing: asdict(fitted(pairs(footing, [*DIRECTED, *NULL], FIT_SEEDS))) for footing in FOOTINGS}
+    CURVE.write_text(json.dumps(curves) + "\n")
     print(CURVE.read_text())
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kerncause import DataError, Dataset, Direction, Kind, LearnedKernelScore, OptionError, direction, discover
-from kerncause.directions import Calibration, calibration, probability
+from kerncause.directions import Calibration, calibrations, footing_of, probability
+from kerncause.presets import PRESETS
 
 CONTINUOUS = (Kind.CONTINUOUS, Kind.CONTINUOUS)
 
@@ -27,7 +28,7 @@ def linear_pair(seed, n=200):
 
 
 @st.composite
-def calibrations(draw):
+def curves(draw):
     """Any curve of the kind that is shipped: knots from 0, values from one half, growing."""
     steps = draw(st.lists(st.floats(0.01, 0.5), min_size=1, max_size=6))
     rises = draw(st.lists(st.floats(0, 1), min_size=len(steps), max_size=len(steps)))
@@ -47,24 +48,24 @@ nats = st.floats(0, 1e4)
 widths = st.floats(0.1, 10)
 
 
-@given(calibrations(), nats, st.floats(0.001, 1e4), widths)
+@given(curves(), nats, st.floats(0.001, 1e4), widths)
 def test_a_calibrated_probability_is_from_one_half_to_below_one(curve, preference, gain, width):
     assert 0.5 <= curve(preference, gain, width) <= max(curve.right) < 1
 
 
-@given(calibrations(), nats, nats, st.floats(0.001, 1e4), widths)
+@given(curves(), nats, nats, st.floats(0.001, 1e4), widths)
 def test_a_calibrated_probability_grows_with_the_preference(curve, one, other, gain, width):
     less, more = sorted((one, other))
     assert curve(less, gain, width) <= curve(more, gain, width) + 1e-12
 
 
-@given(calibrations(), nats, st.floats(0.001, 1e4), widths, widths)
+@given(curves(), nats, st.floats(0.001, 1e4), widths, widths)
 def test_a_calibrated_probability_falls_with_the_bandwidth(curve, preference, gain, one, other):
     bent, straight = sorted((one, other))
     assert curve(preference, gain, straight) <= curve(preference, gain, bent) + 1e-12
 
 
-@given(calibrations(), nats, st.floats(-1e4, 0))
+@given(curves(), nats, st.floats(-1e4, 0))
 def test_no_preference_and_no_gain_say_nothing(curve, preference, loss):
     assert curve(preference, loss, 1.0) == 0.5
     assert curve(0.0, 1.0, 1.0) == 0.5
@@ -82,10 +83,11 @@ def test_a_calibration_is_its_formula():
     assert Calibration.from_json(written) == curve
 
 
-def test_the_shipped_curve_grows_from_one_half():
+@pytest.mark.parametrize("footing", ["values", "ranks"])
+def test_the_shipped_curves_grow_from_one_half(footing):
     file = resources.files("kerncause.directions") / "calibration.json"
-    shipped = Calibration.from_json(json.loads(file.read_text(encoding="utf-8")))
-    assert calibration() == shipped
+    shipped = Calibration.from_json(json.loads(file.read_text(encoding="utf-8"))[footing])
+    assert calibrations()[footing] == shipped
     assert shipped.shares[0] == 0.0
     assert shipped.right[0] == 0.5
     assert len(shipped.shares) == len(shipped.right) >= 2
@@ -97,9 +99,9 @@ def test_the_shipped_curve_grows_from_one_half():
     assert shipped(1e6, 1e6, 5.0) < 0.7, "linear pairs have such bandwidths"
 
 
-@given(st.floats(-1e3, 1e3), st.floats(-10, 1e3))
-def test_probabilities_of_the_two_directions_sum_to_one(preference, gain):
-    forth, back = (probability(sign * preference, gain, 0.5, CONTINUOUS) for sign in (1, -1))
+@given(st.floats(-1e3, 1e3), st.floats(-10, 1e3), st.sampled_from(["values", "ranks"]))
+def test_probabilities_of_the_two_directions_sum_to_one(preference, gain, footing):
+    forth, back = (probability(sign * preference, gain, 0.5, CONTINUOUS, footing) for sign in (1, -1))
     assert forth + back == pytest.approx(1.0)
     assert (forth >= 0.5) == (preference >= 0) or forth == pytest.approx(0.5)
 
@@ -107,10 +109,28 @@ def test_probabilities_of_the_two_directions_sum_to_one(preference, gain):
 @pytest.mark.parametrize("one", list(Kind))
 @pytest.mark.parametrize("other", list(Kind))
 def test_only_continuous_pairs_are_calibrated(one, other):
-    assert probability(80.0, 100.0, None, (one, other)) == 0.5
-    known = probability(80.0, 100.0, 0.5, (one, other)) > 0.5
-    assert known == ((one, other) == CONTINUOUS)
-    assert known == (probability(-80.0, 100.0, 0.5, (one, other)) < 0.5)
+    assert probability(80.0, 100.0, None, (one, other), "values") == 0.5
+    assert probability(80.0, 100.0, 0.5, (one, other), None) == 0.5
+    for footing in calibrations():
+        known = probability(80.0, 100.0, 0.5, (one, other), footing) > 0.5
+        assert known == ((one, other) == CONTINUOUS)
+        assert known == (probability(-80.0, 100.0, 0.5, (one, other), footing) < 0.5)
+
+
+def test_each_footing_has_its_own_curve():
+    x, y = wiggly_pair(0)
+    data = Dataset.from_frame(pd.DataFrame({"x": x, "y": y}))
+    footings = {
+        "values": [{}, {"response_scaling": "standard"}, {"evidence": "bic", "kernel": "auto"}],
+        "ranks": [{"response_scaling": "rank"}, PRESETS["adaptive"].score],
+        None: [{"scaling": "rank"}, {"response_scaling": "robust"}, {"response_kernel": "matern32"}],
+    }
+    for footing, made in footings.items():
+        assert all(footing_of(LearnedKernelScore(data, **options)) == footing for options in made)
+    by_ranks = direction(x, y, score_options=PRESETS["adaptive"].score)
+    assert by_ranks.cause == "x"
+    share = by_ranks.preference, by_ranks.gain, by_ranks.bandwidth
+    assert by_ranks.probability == calibrations()["ranks"](*share) != calibrations()["values"](*share)
 
 
 def test_both_orders_of_a_pair_agree():

@@ -208,6 +208,10 @@ def test_how_it_is_computed_leaves_open_what_is_taken(monkeypatch):
     small_tables_are_adaptive(monkeypatch)
     plan = Plan.of(score_options={"engine": "lowrank", "expected_degree": 2.0}).for_table(8, 100)
     assert plan.options == {**PRESETS["adaptive"].score, "engine": "lowrank", "expected_degree": 2.0}
+    assert Plan.of(score_options={"tolerance": 0.01}).for_table(8, 100).options["tolerance"] == 0.01
+    assert Plan.of(preset="adaptive", score_options={"tolerance": 0.01}).options["tolerance"] == 0.01
+    with pytest.raises(OptionError, match="preset paper means starts=1, not 2"):
+        Plan.of(preset="paper", score_options={"starts": 2})
     assert Plan.of(search_options={"max_parents": 2}).for_table(8, 100).search_options["max_parents"] == 2
     with pytest.raises(OptionError, match=r"search exact is taken for 8 variables, .* turning \(--turning\).* ges$"):
         Plan.of(search_options={"turning": True}).for_table(8, 100)

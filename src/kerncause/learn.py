@@ -11,7 +11,7 @@ import numpy as np
 
 from kerncause.baselines import TIMEOUT, BaselineOutcome, run_baseline
 from kerncause.data import Dataset
-from kerncause.directions import probability
+from kerncause.directions import footing_of, probability
 from kerncause.errors import ComputationError, OptionError
 from kerncause.graphs import DAG, PDAG
 from kerncause.independence import IndependenceTest, make_test
@@ -210,7 +210,7 @@ def _explained(outcome: Outcome, ledger: Ledger, table: Dataset) -> tuple[dict[s
     fits = {name: ledger.fit(name, parents) for name, parents in wholes.items()}
     gains = {ends: ledger.gain(comparison) for ends, comparison in without.items()}
 
-    is_calibrated = getattr(ledger.score, "directions_are_calibrated", False)
+    footing = footing_of(ledger.score)
 
     def figures(parent: str, child: str) -> dict[str, float | None]:
         width, preferred = fits[child].bandwidths.get(parent), outcome.preferences.get((parent, child))
@@ -218,10 +218,10 @@ def _explained(outcome: Outcome, ledger: Ledger, table: Dataset) -> tuple[dict[s
         if preferred is None:
             return found
         right = None
-        if is_calibrated:
+        if footing is not None:
             at_stake = sum(max(gains[ends], 0.0) for ends in preferred.turned)
             kinds = table.variable(parent).kind, table.variable(child).kind
-            right = probability(preferred.nats, at_stake, width, kinds)
+            right = probability(preferred.nats, at_stake, width, kinds, footing)
         return {**found, "preference": preferred.nats, "probability": right}
 
     return fits, _edges(outcome, table, figures)

@@ -24,7 +24,7 @@ OPTION_NAMES = {
 }
 DEFAULT_SCORE, DEFAULT_SEARCH, DEFAULT_TEST = "learned", "ges", "kci"
 # Options of a score that say nothing of what is scored: with these alone, all else is still left to the table.
-HOW_NOT_WHAT = frozenset({"engine", "tolerance", "starts", "memory", "expected_degree"})
+HOW_NOT_WHAT = frozenset({"engine", "tolerance", "memory", "expected_degree"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,14 +256,14 @@ def _called(name: str) -> str:
 
 
 def _chosen(preset: str | None, score: dict[str, Any], search: dict[str, Any]) -> Preset:
-    """Merge what a preset fixes with what was asked for; refuse a contradiction."""
+    """Merge what a preset fixes with what was asked for; refuse a contradiction about what is scored."""
     if preset is None:
         return Preset(score, search)
     fixed = PRESETS[preset]
     for asked, meant in ((score, fixed.score), (search, fixed.search)):
-        for name in set(asked) & set(meant):
+        for name in set(asked) & set(meant) - HOW_NOT_WHAT:
             if asked[name] != meant[name]:
                 raise OptionError(
                     f"preset {preset} means {name}={meant[name]}, not {asked[name]}: leave out the preset or {name}"
                 )
-    return Preset({**score, **fixed.score}, {**search, **fixed.search})
+    return Preset({**fixed.score, **score}, {**fixed.search, **search})

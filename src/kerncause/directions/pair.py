@@ -1,5 +1,6 @@
 """Two variables, and which of them the score takes for the cause."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from kerncause.data import Dataset
-from kerncause.directions.probability import NOTHING_KNOWN, probability
+from kerncause.directions.probability import NOTHING_KNOWN, footing_of, probability
 from kerncause.errors import DataError, OptionError
 from kerncause.scores import Comparison, Ledger, make_score
 from kerncause.text import printable
@@ -53,13 +54,21 @@ class Direction:
         return f"{nats}; preferences like this are right in {self.probability:.0%} of cases"
 
 
-def direction(x: npt.ArrayLike, y: npt.ArrayLike, *, score: str = "learned", **options: Any) -> Direction:
+def direction(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    score: str = "learned",
+    score_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Direction:
     """Compare x -> y with y -> x.
 
     Args:
         x: (n,) one variable, or (n, d) a vector; a Series keeps its name.
         y: (n,) or (n, d) the other.
         score: the name of a score. The probability was calibrated with `learned`.
+        score_options: keyword arguments of the score.
         options: of the table, as in `Dataset.from_frame`: `kinds`, `missing`, ...; names are those of the Series, or
             x and y.
     """
@@ -74,7 +83,7 @@ def direction(x: npt.ArrayLike, y: npt.ArrayLike, *, score: str = "learned", **o
     groups = {name: list(f.columns) for name, f in zip(names, frames, strict=True) if f.shape[1] > 1}
     table = pd.concat([frame.reset_index(drop=True) for frame in frames], axis=1)
     data = Dataset.from_frame(table, groups=groups, **options)
-    made = make_score(score, data)
+    made = make_score(score, data, **(score_options or {}))
     ledger = Ledger(made)
     there = [Comparison(b, frozenset(), frozenset({a})) for a, b in (names, names[::-1])]
     ledger.prepare(there, settled=True)
@@ -83,8 +92,7 @@ def direction(x: npt.ArrayLike, y: npt.ArrayLike, *, score: str = "learned", **o
         names, (forth, back) = names[::-1], (back, forth)
     kinds = data.variable(names[0]).kind, data.variable(names[1]).kind
     width = ledger.fit(names[1], names[:1]).bandwidths.get(names[0])
-    is_known = getattr(made, "directions_are_calibrated", False)
-    right = probability(forth - back, forth, width, kinds) if is_known else NOTHING_KNOWN
+    right = probability(forth - back, forth, width, kinds, footing_of(made))
     return Direction(names[0], names[1], forth - back, right, forth, back, width)
 
 

@@ -11,7 +11,8 @@ bandwidth of the cause in the preferred direction, in its standard deviations: o
 score knows no direction (with Gaussian noise there is none, and with other noise it prefers the wrong one), and
 they have long bandwidths. All of it was fitted by maximum likelihood to the pairs of
 `python -m benchmarks.directions --fit`, which writes `calibration.json`; on other seeds
-`python -m benchmarks directions-of-pairs` says how right it is (docs/searches.md).
+`python -m benchmarks directions-of-pairs` says how right it is (docs/searches.md). Preferences depend on the footing on
+which responses are compared: as `values`, or as `ranks` (`response_scaling=rank`). Each has numbers of its own.
 
 Between other kinds of variables 1/2 is returned: the scores of a discrete and of a continuous response are not on the
 same footing (a variable and its own discretised copy differ by hundreds of nats), and between two discrete variables a
@@ -68,13 +69,22 @@ class Calibration:
 
 
 @cache
-def calibration() -> Calibration:
-    """Return the calibration for two continuous variables and the learned score."""
+def calibrations() -> Mapping[str, Calibration]:
+    """Return the calibrations for two continuous variables and the learned score, by footing."""
     file = resources.files("kerncause.directions") / "calibration.json"
-    return Calibration.from_json(json.loads(file.read_text(encoding="utf-8")))
+    written = json.loads(file.read_text(encoding="utf-8"))
+    return {footing: Calibration.from_json(numbers) for footing, numbers in written.items()}
 
 
-def probability(preference: float, gain: float, bandwidth: float | None, kinds: tuple[Kind, Kind]) -> float:
+def footing_of(score: object) -> str | None:
+    """Return on which footing a score compares directions; None: what its preferences are worth was not measured."""
+    footing = getattr(score, "direction_footing", None)
+    return footing if footing in calibrations() else None
+
+
+def probability(
+    preference: float, gain: float, bandwidth: float | None, kinds: tuple[Kind, Kind], footing: str | None
+) -> float:
     """Return the probability that the direction a score prefers is the right one.
 
     Args:
@@ -83,8 +93,9 @@ def probability(preference: float, gain: float, bandwidth: float | None, kinds: 
             their gains.
         bandwidth: of the cause, in that direction.
         kinds: of the two variables.
+        footing: as `footing_of` says.
     """
-    if set(kinds) != {Kind.CONTINUOUS} or bandwidth is None:
+    if set(kinds) != {Kind.CONTINUOUS} or bandwidth is None or footing is None:
         return NOTHING_KNOWN
-    right = calibration()(abs(preference), gain, bandwidth)
+    right = calibrations()[footing](abs(preference), gain, bandwidth)
     return right if preference >= 0 else 1.0 - right

@@ -79,13 +79,15 @@ class LearnedKernelScore(KernelScore):
     """
 
     @property
-    def directions_are_calibrated(self) -> bool:
-        """Whether it was measured what its preference for a direction is worth (`kerncause.directions`).
+    def direction_footing(self) -> str | None:
+        """On which footing directions are compared, if it was measured what that is worth (`kerncause.directions`).
 
         Preferences depend on the scale of the responses and on their kernel; a parent costs the same either way.
         """
-        unlike = (self._options["scaling"], self._options["response_scaling"], self._options["response_kernel"])
-        return unlike in (("standard", None, "gaussian"), ("standard", "standard", "gaussian"))
+        if (self._options["scaling"], self._options["response_kernel"]) != ("standard", "gaussian"):
+            return None
+        footings = {None: "values", "standard": "values", "rank": "ranks"}
+        return footings.get(self._options["response_scaling"])
 
     def __init__(
         self,

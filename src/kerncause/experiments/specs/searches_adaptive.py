@@ -18,7 +18,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {"ges": {}, "boss": {"both_ways": Tru
 def measure(cell: Cell) -> dict[str, Any]:
     """Search once, on one core."""
     table = simulated_table(replace(cell, seed=FIRST_REALISATION + cell.seed))
-    return measured(cell.method, *table, score_options=PRESETS["adaptive"].score, **OPTIONS[cell.method])
+    options = {**PRESETS["adaptive"].score, "tolerance": 0.01}
+    return measured(cell.method, *table, score_options=options, **OPTIONS[cell.method])
 
 
 EXPERIMENT = Experiment(
