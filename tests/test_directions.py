@@ -151,7 +151,7 @@ def test_gains_are_differences_of_local_scores(shape):
     gains = {b: score.local_score(b, [a]) - score.local_score(b, []) for a, b in ("xy", "yx")}
     assert found.gain == pytest.approx(gains[found.effect], abs=0.02)
     assert found.gain_reversed == pytest.approx(gains[found.cause], abs=0.02)
-    assert found.probability == probability(found.preference, found.gain, found.bandwidth, CONTINUOUS)
+    assert found.probability == probability(found.preference, found.gain, found.bandwidth, CONTINUOUS, "values")
 
 
 def test_the_index_of_a_series_is_ignored():
@@ -248,7 +248,7 @@ def test_undirected_edges_have_a_preference_and_a_probability():
     forth = score.local_score(a, []) + score.local_score(b, [a])
     back = score.local_score(b, []) + score.local_score(a, [b])
     assert loose.preference == pytest.approx(forth - back, abs=0.05)
-    assert loose.probability == probability(loose.preference, loose.gain, loose.bandwidth, CONTINUOUS)
+    assert loose.probability == probability(loose.preference, loose.gain, loose.bandwidth, CONTINUOUS, "values")
     assert edges[frozenset("tv")].directed
     for edge in result.edge_list:
         assert (edge.preference is None) == (edge.probability is None) == edge.directed

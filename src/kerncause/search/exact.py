@@ -116,19 +116,23 @@ class _Run:
             return True
         below = [parents & ~(1 << k) for k in bits(free)]
         return any(
-            self._optimistic(node, smaller) >= self._best_subset(node, smaller) - prune
+            self._known(node, smaller) >= self._best_subset(node, smaller) - prune
             for smaller in below
             if smaller in self._scored[node]
         )
 
     def _best_subset(self, node: int, parents: int) -> float:
-        """Return what the best smaller set of these parents may be worth: one less, or of those with one less."""
+        """Return what the best smaller set of these parents is worth: one less, or of those with one less."""
         key = node, parents
         if key not in self._below:
             below = [parents & ~(1 << k) for k in bits(parents & ~self._limits.required[node])]
-            worth = [self._optimistic(node, smaller) for smaller in below if smaller in self._scored[node]]
+            worth = [self._known(node, smaller) for smaller in below if smaller in self._scored[node]]
             self._below[key] = max([*worth, *(self._best_subset(node, s) for s in below)], default=-np.inf)
         return self._below[key]
+
+    def _known(self, node: int, parents: int) -> float:
+        """Return what a set is worth as far as is known: a guess as to larger sets need not bear its doubt."""
+        return self._ledger.gain(self._scored[node][parents])
 
     def _optimistic(self, node: int, parents: int) -> float:
         """Return what a set is worth, or may be worth as long as that is provisional."""
