@@ -569,3 +569,17 @@ def test_settling_moves_a_provisional_value_no_further_than_its_doubt():
         assert settled.value == pytest.approx(score.fit("x1", parents, begin).value, abs=1e-9)
         begin = settled.before_settling
     assert settled.evaluations > provisional.evaluations, "nothing was left to settle"
+
+
+def test_a_larger_tolerance_ends_ascents_earlier_and_stays_within_it():
+    spent = dict.fromkeys((1e-4, 0.01, 0.3), 0)
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 811])
+        a, b, c = rng.normal(size=(3, 150))
+        frame = pd.DataFrame({"a": a, "b": b, "c": c, "y": np.sin(2 * a) * b + 0.3 * rng.normal(size=150)})
+        data = Dataset.from_frame(frame)
+        fits = {t: LearnedKernelScore(data, engine="dense", tolerance=t).fit("y", ["a", "b"]) for t in spent}
+        for tolerance, fit in fits.items():
+            spent[tolerance] += fit.evaluations
+            assert fit.value == pytest.approx(fits[1e-4].value, abs=tolerance)
+    assert spent[0.3] < spent[0.01] < spent[1e-4]

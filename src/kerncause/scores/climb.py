@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from kerncause.regression import Parameters
 from kerncause.scores.family import Start
-from kerncause.scores.optimise import Ascent, Layout, Objective, ascend, curvature, refine
+from kerncause.scores.optimise import CLOSELY, ROUGHLY, Ascent, Layout, Objective, ascend, curvature, refine
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,6 +57,8 @@ ENOUGH_ON_THE_WAY = 0.05
 ENOUGH_AT_FIRST = 2.0
 ENOUGH_AT_FIRST_PER_ROW = 1e-4
 ENOUGH = 0.3
+# Where an ascent on all rows ends: at a step that gains no more than this share of the tolerance.
+SMALL_STEP = 1.0 / 600.0
 ENOUGH_PER_ROW = 1e-6
 
 
@@ -154,9 +156,10 @@ def climb(
     if task.n > (EXPLORE_ABOVE if is_staged else SAMPLE_ABOVE):
         few = task.on_fewer(EXPLORE_ROWS if is_staged else SAMPLE_ROWS)
     if few is None:
-        runs = _followed(task, _places(task, starts, precursor), precursor, task.explores)
+        least_step = max(CLOSELY, SMALL_STEP * tolerance / task.n)
+        runs = _followed(task, _places(task, starts, precursor), precursor, ROUGHLY if task.explores else least_step)
         goes_on = task.explores and max(map(_value, runs)) >= floor
-        finished = [ascend(top.objective, top.theta) for top in _distinct(runs)] if goes_on else []
+        finished = [ascend(top.objective, top.theta, least_step) for top in _distinct(runs)] if goes_on else []
         spent = sum(run.evaluations for run in runs + finished)
         return Climb(replace(max(finished or runs, key=_value), evaluations=spent), True, _disagree(runs))
     places, disagree = _explored(few, starts, precursor)
@@ -190,7 +193,7 @@ def _explored(few: Task, starts: int, precursor: Precursor | None) -> tuple[list
     The curvature is that of the top reached on the few rows: away from a top it is of another kind.
     """
     others = few.cold(starts) if precursor is None else few.beside(starts, precursor.off)
-    runs = _followed(few, others, precursor, roughly=True)
+    runs = _followed(few, others, precursor, ROUGHLY)
     if precursor is None:
         places = [(run.theta, run.theta) for run in _distinct(runs)]
     else:
@@ -209,13 +212,13 @@ def _places(task: Task, starts: int, precursor: Precursor | None) -> list[Start]
     return task.beside(starts, precursor.off) if precursor.short is None else [Start(precursor.short)]
 
 
-def _followed(task: Task, starts: Sequence[Start], precursor: Precursor | None, roughly: bool) -> list[Ascent]:
+def _followed(task: Task, starts: Sequence[Start], precursor: Precursor | None, least_step: float) -> list[Ascent]:
     """Ascend from the precursor, if there is one, and from the starts that are then still worth while."""
     if precursor is None:
-        return [ascend(task.objective, _at(task, start.place), roughly) for start in starts]
-    first = ascend(task.objective, _at(task, precursor.off), roughly)
+        return [ascend(task.objective, _at(task, start.place), least_step) for start in starts]
+    first = ascend(task.objective, _at(task, precursor.off), least_step)
     others = [start.place for start in starts if _is_worth_following(task, start, first)]
-    return [first, *(ascend(task.objective, _at(task, place), roughly) for place in others)]
+    return [first, *(ascend(task.objective, _at(task, place), least_step) for place in others)]
 
 
 def _is_worth_following(task: Task, start: Start, top: Ascent) -> bool:

@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 # An ascent that needs new pivots this often is going nowhere.
 MOST_ENGINES = 12
-# Where `ascend` stops: relative decrease of the loss (L-BFGS-B's default, and where it only explores).
+# Where `ascend` stops: relative decrease of the loss (L-BFGS-B's default, and where an ascent only explores).
 CLOSELY = 1e7 * float(np.finfo(float).eps)
 ROUGHLY = 1e-5
 # Of `refine`.
@@ -211,13 +211,16 @@ class Ascent:
     promised: float = 0.0
 
 
-def ascend(objective: Objective, theta: Floats, roughly: bool = False) -> Ascent:
-    """Maximise from one start; as long as the end needs another engine than the start, go on with that."""
+def ascend(objective: Objective, theta: Floats, least_step: float = CLOSELY) -> Ascent:
+    """Maximise from one start, until a step lowers the loss by no more than this share of it.
+
+    As long as the end needs another engine than the start, the ascent goes on with that.
+    """
     evaluations = 0
     good = objective.adapted(theta)
     for _ in range(MOST_ENGINES):
         objective = good
-        found = _ascend_with(objective, theta, ROUGHLY if roughly else CLOSELY)
+        found = _ascend_with(objective, theta, least_step)
         evaluations, theta = evaluations + found.evaluations, found.theta
         good = objective.adapted(theta)
         if good is objective:
