@@ -83,11 +83,11 @@ def _what_limits(by: dict[str, pd.DataFrame]) -> Iterator[Row]:
     for (lookahead, name), prune in product(LOOKAHEADS.items(), PRUNES):
         if f"scores_prune_{prune:g}{name}" not in by["exact"]:
             continue
-        mine = by["exact"].dropna(subset=[f"scores_prune_{prune:g}{name}"])  # older rows looked at single parents only
-        scored, lost = mine[f"scores_prune_{prune:g}{name}"], mine[f"lost_prune_{prune:g}{name}"]
+        those = by["exact"].dropna(subset=[f"scores_prune_{prune:g}{name}"])  # older rows looked at single parents only
+        scored, lost = those[f"scores_prune_{prune:g}{name}"], those[f"lost_prune_{prune:g}{name}"]
         yield Row(
             f"exact, prune {prune:g}, lookahead {lookahead}: tables; share scored; optimum found; nats lost at most",
-            f"{len(mine)}; {scored.sum() / mine['scores'].sum():.0%}; {np.mean(lost <= SAME):.0%}; {lost.max():.1f}",
+            f"{len(those)}; {scored.sum() / those['scores'].sum():.0%}; {np.mean(lost <= SAME):.0%}; {lost.max():.1f}",
         )
 
 
