@@ -49,7 +49,7 @@ MEANING = {
     "adaptive": "a2c0c4bfade1",
     "adaptive-boss": "8937e3fd632d",
     "adaptive-exact": "df9bd14eebee",
-    "adaptive-sized": "3ce90fb58ec7",
+    "adaptive-sized": "186b7c051d09",
 }
 # Options that scores and searches got later, with the values that leave everything as it was.
 ADDED = {

@@ -198,10 +198,15 @@ def test_sets_up_to_the_lookahead_are_never_left_out(lookahead):
     }
 
 
-@pytest.mark.parametrize("lookahead", [0, 4, True, "2"])
+@pytest.mark.parametrize("lookahead", [0, 4, True, "2", 2.0])
 def test_odd_lookaheads_are_refused(lookahead):
     with pytest.raises(OptionError, match=r"lookahead \(--lookahead\) cannot be"):
         exact(RandomScore(3, 0), prune=1.0, lookahead=lookahead)
+
+
+def test_a_lookahead_without_pruning_is_refused():
+    with pytest.raises(OptionError, match="give --prune as well"):
+        exact(RandomScore(3, 0), lookahead=2)
 
 
 def test_ties_go_to_fewer_parents():

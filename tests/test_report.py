@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import shlex
+from dataclasses import replace
 from itertools import chain, product, repeat
 from pathlib import Path
 from xml.etree import ElementTree
@@ -422,3 +423,15 @@ def test_other_ways_of_discovery_have_a_report():
 def test_a_directory_is_no_place_for_a_report(result, tmp_path):
     with pytest.raises(OptionError, match="is a directory"):
         result.report(tmp_path)
+
+
+def test_what_a_preset_took_in_another_version_is_told_in_full(tmp_path):
+    table(40)[["x", "y", "p"]].to_csv(tmp_path / "t.csv", index=False)
+    found = discover(tmp_path / "t.csv", preset="adaptive", workers=1)
+    assert "--search" not in command(found)
+    older = replace(found, settings={**found.settings, "search_options": {"max_parents": None, "prune": None}})
+    assert "--preset adaptive" in command(older)
+    assert "--search exact" in command(older)
+    assert "None" not in command(older)
+    assert "prune" not in python(older)
+    assert "search='exact'" in python(older)

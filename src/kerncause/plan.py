@@ -23,8 +23,9 @@ OPTION_NAMES = {
     "method_options": "--set",
 }
 DEFAULT_SCORE, DEFAULT_SEARCH, DEFAULT_TEST = "learned", "ges", "kci"
-# Options of a score that say nothing of what is scored: with these alone, all else is still left to the table.
-HOW_NOT_WHAT = frozenset({"engine", "tolerance", "memory", "expected_degree"})
+# Options of a score that say how closely and by which means it is computed: with these alone, all else is still left to
+# the table.
+HOW_NOT_WHAT = frozenset({"engine", "tolerance", "memory"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,7 @@ class Plan:
         sizes: which search to take, if that is left to the number of variables.
         asked: the options of the search that were asked for.
         is_open: whether nobody said by which score and search, so that it is left to the size of the table.
+        is_recommended: whether it was.
         why: why these, if nobody asked for them.
     """
 
@@ -61,6 +63,7 @@ class Plan:
     sizes: tuple[Size, ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)
     is_open: bool = False
+    is_recommended: bool = False
     why: str | None = None
 
     @classmethod
@@ -165,9 +168,14 @@ class Plan:
     def _recommended(self, variables: int, rows: int) -> "Plan":
         """Return the same with the preset that is recommended for such a table."""
         row = recommended(variables, rows)
-        decided = replace(self, is_open=False, why=row.why and f"{variables} variables and {rows:,} rows: {row.why}")
+        decided = replace(
+            self,
+            is_open=False,
+            is_recommended=True,
+            why=row.why and f"{variables} variables and {rows:,} rows: {row.why}",
+        )
         if row.preset is None:
-            self._refuse_unused(DEFAULT_SEARCH, variables)
+            self._refuse_unused(DEFAULT_SEARCH)
             return decided
         options = _chosen(row.preset, dict(self.options), {}).score
         return replace(decided, preset=row.preset, options=options, sizes=PRESETS[row.preset].sizes)
@@ -175,7 +183,7 @@ class Plan:
     def _of_size(self, count: int) -> "Plan":
         """Return the same with the search that suits so many variables."""
         size = next(size for size in self.sizes if size.most is None or count <= size.most)
-        self._refuse_unused(size.search, count)
+        self._refuse_unused(size.search)
         return replace(
             self,
             search=size.search,
@@ -189,15 +197,16 @@ class Plan:
             why=f"{count} variables: {size.why}" if self.why is None else f"{self.why}; {size.why}",
         )
 
-    def _refuse_unused(self, search: str, variables: int) -> None:
-        """Refuse options that the search for so many variables does not take."""
+    def _refuse_unused(self, search: str) -> None:
+        """Refuse options that the search for the table does not take."""
         options = find_search(search).options
         for name in self.asked:
             if name not in options:
                 others = [name_ for name_, other in SEARCHES.items() if other.by == "score" and name in other.options]
+                same = "" if self.preset is None else f"--preset {self.preset} "
                 raise OptionError(
-                    f"search {search} is taken for {variables} variables, which does not use "
-                    f"{_called(name)}: leave it out, or ask for --search {' or '.join(others)}"
+                    f"search {search} is taken for a table of this size, which does not use "
+                    f"{_called(name)}: leave it out, or ask for {same}--search {' or '.join(others)}"
                 )
 
     def settings(self, seed: int, workers: int | None, executor: Executor | None) -> dict[str, Any]:

@@ -85,7 +85,7 @@ PRESETS: Mapping[str, Preset] = {
         score_name="learned",
         sizes=(
             Size(
-                12,
+                8,
                 "exact",
                 {"prune": 3.0, "lookahead": 2},
                 "every parent set can be looked at whose subsets are worth something, and every pair",

@@ -102,8 +102,8 @@ def discover(
         int | None,
         typer.Option(
             metavar="K",
-            help="BOSS: parents added at once where fewer do not gain; exact: sets of so many are never skipped. "
-            "Default: 1, 2 with the preset adaptive.",
+            help="BOSS: parents added at once where fewer do not gain; exact with --prune: sets of up to so many are "
+            "never skipped. Default: 1, or what the preset takes.",
         ),
     ] = None,
     both_ways: Annotated[
@@ -119,7 +119,10 @@ def discover(
     ] = None,
     prune: Annotated[
         float | None,
-        typer.Option(metavar="NATS", help="exact: skip parent sets whose subsets all lost more. Default: score all."),
+        typer.Option(
+            metavar="NATS",
+            help="exact: skip parent sets whose subsets all lost more. Default: score all, or what the preset takes.",
+        ),
     ] = None,
     knowledge: KnowledgeOption = None,
     tier: TierOption = None,

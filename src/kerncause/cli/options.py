@@ -88,7 +88,11 @@ DegreeOption = Annotated[
 ]
 ToleranceOption = Annotated[
     float | None,
-    typer.Option("--tolerance", metavar="NATS", help="How far a score may lie from the exact one. Default: 0.01."),
+    typer.Option(
+        "--tolerance",
+        metavar="NATS",
+        help="How far a score may lie from the exact one. Default: 0.01, or that of the preset.",
+    ),
 ]
 ScoreOption = Annotated[
     str | None, typer.Option("--score", metavar="NAME", help=f"The score: {', '.join(SCORES)}. Default: learned.")

@@ -99,8 +99,9 @@ class Screen:
     def plan(self, plan: Plan) -> None:
         """Say what is taken and why, if nobody asked for it."""
         if plan.why is not None:
-            what = f"search {plan.search}" if plan.preset is None else f"preset {plan.preset}, search {plan.search}"
-            self.note(f"{what}, because of {plan.why}; --preset, --score and --search take others")
+            preset = f"preset {plan.preset}, " if plan.is_recommended and plan.preset is not None else ""
+            others = "--preset, --score and --search take others" if plan.is_recommended else "--search takes another"
+            self.note(f"{preset}search {plan.search}, because of {plan.why}; {others}")
 
     def candidates(self, most: int | str | None) -> None:
         """Say that not all pairs are tried, if nobody asked for it."""

@@ -80,7 +80,16 @@ def _usual(name: str, settings: Mapping[str, Any]) -> Any:
         return None
     if name != "search" or preset is None or not PRESETS[preset].sizes:
         return DEFAULTS[name]
-    return settings["search"] if "search_because" in settings else None
+    return None if _of_size(settings) is None else settings["search"]
+
+
+def _of_size(settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the options that the preset gives the search it took by itself; None: it did not, or would not today."""
+    if "search_because" not in settings or not settings.get("preset"):
+        return None
+    sizes = [size for size in PRESETS[settings["preset"]].sizes if size.search == settings["search"]]
+    taken = settings.get("search_options", {})
+    return next((size.options for size in sizes if size.options.items() <= taken.items()), None)
 
 
 def _of_confidence(result: Result) -> dict[str, Any]:
@@ -164,8 +173,7 @@ def _of_search(settings: Mapping[str, Any]) -> dict[str, Any]:
     if settings.get("preset"):
         preset = PRESETS[settings["preset"]]
         usual |= preset.search
-        if "search_because" in settings:
-            usual |= next(size.options for size in preset.sizes if size.search == settings["search"])
+        usual |= _of_size(settings) or {}
     return {name: value for name, value in settings.get("search_options", {}).items() if value != usual.get(name)}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Protocol
 
 from kerncause.errors import OptionError
@@ -135,5 +136,5 @@ class Shortlist(Protocol):
 
 def check_lookahead(lookahead: int) -> None:
     """Refuse what is no number of parents to add at once."""
-    if isinstance(lookahead, bool) or lookahead not in (1, 2, 3):
+    if isinstance(lookahead, bool) or not isinstance(lookahead, Integral) or lookahead not in (1, 2, 3):
         raise OptionError(f"lookahead (--lookahead) cannot be {lookahead}: give 1, 2 or 3")

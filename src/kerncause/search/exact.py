@@ -21,6 +21,7 @@ other; both are arrays over bit masks, p 2^p and 2^p numbers.
 
 from collections.abc import Iterator
 from itertools import combinations
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +56,8 @@ def exact(
         max_parents: no variable gets more parents.
         prune: score a parent set only if one with a parent less lost at most this many nats against its best subset;
             None: score all.
-        lookahead: with `prune`, sets of no more parents than this are scored whatever their subsets lost, 1 to 3.
+        lookahead: with `prune`, sets of no more parents than this, required ones aside, are scored whatever their
+            subsets lost, 1 to 3.
         knowledge: what the result must obey.
         watch: called at every size of parent sets.
     """
@@ -66,9 +68,13 @@ def exact(
             f"search exact cannot take {size} variables: it looks at every set of them, so leave out some to have "
             f"{MOST_VARIABLES} at most, or choose search boss"
         )
-    if prune is not None and not (isinstance(prune, int | float) and 0.0 <= prune < np.inf):
+    if prune is not None and (isinstance(prune, bool) or not (isinstance(prune, Real) and 0.0 <= prune < np.inf)):
         raise OptionError(f"prune (--prune) cannot be {prune}: give a number of nats of 0 or more")
     check_lookahead(lookahead)
+    if lookahead > 1 and prune is None:
+        raise OptionError(
+            f"lookahead (--lookahead) {lookahead} says what pruning never leaves out: give --prune as well"
+        )
     limits = Knowledge.of(knowledge).limits(ledger.variables)
     run = _Run(ledger, min(parent_limit(max_parents, limits), size - 1), limits, watch or (lambda _: None))
     try:
