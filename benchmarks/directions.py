@@ -21,8 +21,8 @@ from benchmarks.harness import Benchmark, Row
 from benchmarks.pairs import DIRECTED, EVERY, NULL
 from kerncause import Direction, direction
 from kerncause.directions import Calibration
+from kerncause.experiments.methods import BY_RANKS
 from kerncause.parallel import end_pool, started_pool, worker_count
-from kerncause.presets import PRESETS
 
 FIT_SEEDS, TEST_SEEDS = range(33_000, 33_060), range(34_000, 34_050)
 SIZES = (100, 300, 1000)
@@ -34,7 +34,7 @@ CLAIM = 0.75
 
 
 # What is calibrated: each footing with the options of `learned` that give it.
-FOOTINGS: dict[str, dict[str, Any]] = {"values": {}, "ranks": dict(PRESETS["adaptive"].score)}
+FOOTINGS: dict[str, dict[str, Any]] = {"values": {}, "ranks": dict(BY_RANKS)}
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,8 @@ MEANING = {
     "adaptive": "a2c0c4bfade1",
     "adaptive-boss": "8937e3fd632d",
     "adaptive-exact": "df9bd14eebee",
-    "adaptive-sized": "186b7c051d09",
+    "adaptive-sized": "0d49bf9069c7",
+    "adaptive-levels": "a1cbc8e427d7",
 }
 # Options that scores and searches got later, with the values that leave everything as it was.
 ADDED = {
@@ -90,7 +91,7 @@ def settings_of(variant):
     options = dict(accuracy.VARIANTS[variant])
     of_search = {
         name: options.pop(name)
-        for name in ("turning", "careful", "alpha", "max_parents", "lookahead")
+        for name in ("turning", "careful", "alpha", "max_parents", "lookahead", "prune")
         if name in options
     }
     return {**options, "search_options": of_search}
@@ -148,7 +149,7 @@ def test_variants_are_left_out_where_they_cannot_run():
     for cell in DEVELOPMENT.cells("full"):
         methods.setdefault(cell["kind"], set()).add(cell.method)
     every = set(accuracy.VARIANTS)
-    assert methods.pop("child") == every - {"exact", "adaptive-exact"}
+    assert methods.pop("child") == every - {"exact", "adaptive-exact", "adaptive-sized"}
     assert methods.pop("nominal") == every - {"bic", "bic-boss"}
     assert all(found == every for found in methods.values())
 

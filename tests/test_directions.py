@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kerncause import DataError, Dataset, Direction, Kind, LearnedKernelScore, OptionError, direction, discover
 from kerncause.directions import Calibration, calibrations, footing_of, probability
-from kerncause.presets import PRESETS
+from kerncause.experiments.methods import BY_RANKS
 
 CONTINUOUS = (Kind.CONTINUOUS, Kind.CONTINUOUS)
 
@@ -122,12 +122,12 @@ def test_each_footing_has_its_own_curve():
     data = Dataset.from_frame(pd.DataFrame({"x": x, "y": y}))
     footings = {
         "values": [{}, {"response_scaling": "standard"}, {"evidence": "bic", "kernel": "auto"}],
-        "ranks": [{"response_scaling": "rank"}, PRESETS["adaptive"].score],
+        "ranks": [{"response_scaling": "rank"}, BY_RANKS],
         None: [{"scaling": "rank"}, {"response_scaling": "robust"}, {"response_kernel": "matern32"}],
     }
     for footing, made in footings.items():
         assert all(footing_of(LearnedKernelScore(data, **options)) == footing for options in made)
-    by_ranks = direction(x, y, score_options=PRESETS["adaptive"].score)
+    by_ranks = direction(x, y, score_options=BY_RANKS)
     assert by_ranks.cause == "x"
     share = by_ranks.preference, by_ranks.gain, by_ranks.bandwidth
     assert by_ranks.probability == calibrations()["ranks"](*share) != calibrations()["values"](*share)

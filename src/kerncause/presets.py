@@ -74,7 +74,7 @@ PRESETS: Mapping[str, Preset] = {
         score={
             "kernel": "auto",
             "evidence": "bic",
-            "response_scaling": "rank",
+            "response_scaling": "levels",
             "categories": "delta",
             "discrete": "probability",
             "noise_floor": "entropy",
@@ -87,10 +87,10 @@ PRESETS: Mapping[str, Preset] = {
             Size(
                 8,
                 "exact",
-                {"prune": 3.0, "lookahead": 2},
-                "every parent set can be looked at whose subsets are worth something, and every pair",
+                {"prune": 3.0, "lookahead": 3},
+                "every parent set can be looked at whose subsets are worth something, and every three causes",
             ),
-            Size(30, "boss", {"lookahead": 2}, "every parent set would be too many, pairs of causes are not"),
+            Size(12, "boss", {"lookahead": 2}, "every parent set would be too many, pairs of causes are not"),
             Size(None, "ges", {}, "pairs of causes would be too many"),
         ),
     ),

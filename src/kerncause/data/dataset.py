@@ -19,7 +19,7 @@ from kerncause.data.encode import Encoded, encode
 from kerncause.data.options import Missing, Origin, TableOptions
 from kerncause.data.points import Floats, Ints, Points
 from kerncause.data.variable import Kind, Variable
-from kerncause.data.views import AS_READ, check_view, distance_apart, indicators, rescaled
+from kerncause.data.views import AS_READ, check_view, distance_apart, indicators, seen_on
 from kerncause.errors import DataError, OptionError
 from kerncause.text import counted, listed, quoted
 
@@ -227,8 +227,8 @@ class Dataset:
         values = np.array(self.values)
         for variable in self.variables if scaling != "standard" else ():
             if variable.kind in (Kind.CONTINUOUS, Kind.VECTOR):
-                for j in self._positions[variable.name]:
-                    values[:, j] = _on_rows(self, rescaled(whole.values[:, j], scaling))
+                columns = list(self._positions[variable.name])
+                values[:, columns] = _on_rows(self, seen_on(whole.values[:, columns], scaling))
         return _frozen(values)
 
     def complete_for(self, names: Iterable[str]) -> "Dataset":
@@ -490,12 +490,12 @@ def _assembled(variables: tuple[Variable, ...], table: Floats, kept: Ints) -> Da
     )
 
 
-def _on_rows(data: Dataset, column: Floats) -> Floats:
-    """Return a column of the table with rows repeated on the rows as they are counted."""
+def _on_rows(data: Dataset, columns: Floats) -> Floats:
+    """Return columns of the table with rows repeated on the rows as they are counted."""
     if data.weights is None:
-        return column
+        return columns
     first = np.concatenate([[0], np.cumsum(data.weights)[:-1]])
-    return np.asarray(column[first])
+    return np.asarray(columns[first])
 
 
 def _standardised(table: Floats) -> Floats:

@@ -7,6 +7,16 @@
 | `robust` | itself less the median, over the interquartile range, cut at 5 times that, then standardised |
 | `power` | the power of Yeo and Johnson (2000) that makes it most normal, then standardised |
 
+What is to be explained can be on one more scale, which is for whole variables, numbers and vectors alike:
+
+| response_scaling | a variable becomes |
+|---|---|
+| `levels` | the middle of its cell: rows are halved by their ranks, along the widest column, again and again |
+
+Cells hold nearly equal numbers of rows, at least 12, and there are at most 32; equal rows are in one cell. Of a number
+they are its quantiles, and any increasing function of it has the same cells. Which cell a row is in is something that
+has a probability, as a category has, where a number or a vector has a density.
+
 | categories | those of a variable without order become |
 |---|---|
 | `codes` | the numbers 1, 2, ... in the order of their names, as in the paper: red is nearer to green than to yellow |
@@ -29,9 +39,13 @@ from kerncause.errors import OptionError
 from kerncause.text import quoted
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 # Of `robust`: in units of the interquartile range.
 FARTHEST = 5.0
+# Of `levels`: how many rows a cell needs, and how often rows are halved at most.
+ROWS_OF_CELL = 12
+MOST_HALVINGS = 5
 
 
 def _ranked(column: Floats) -> Floats:
@@ -55,6 +69,8 @@ SCALINGS: Mapping[str, Callable[[Floats], Floats]] = {
     "robust": _robust,
     "power": _powered,
 }
+LEVELS = "levels"
+RESPONSE_SCALINGS = (*SCALINGS, LEVELS)
 CATEGORIES = ("codes", "delta")
 
 
@@ -64,12 +80,19 @@ AS_READ = ("standard", "codes", "standard")
 def check_view(scaling: str, categories: str, response_scaling: str | None = None) -> tuple[str, str, str]:
     """Return all three, responses on the scale of the rest if nothing else is said; refuse what there is not."""
     responses = scaling if response_scaling is None else response_scaling
-    for name, value in {"scaling": scaling, "response_scaling": responses}.items():
-        if value not in SCALINGS:
-            raise OptionError(f"{name} cannot be {quoted(value)}: the choices are {', '.join(SCALINGS)}")
+    for name, value, choices in (("scaling", scaling, SCALINGS), ("response_scaling", responses, RESPONSE_SCALINGS)):
+        if value not in choices:
+            raise OptionError(f"{name} cannot be {quoted(value)}: the choices are {', '.join(choices)}")
     if categories not in CATEGORIES:
         raise OptionError(f"categories cannot be {quoted(categories)}: the choices are {', '.join(CATEGORIES)}")
     return scaling, categories, responses
+
+
+def seen_on(columns: Floats, scaling: str) -> Floats:
+    """Return the columns of one variable, (n, l), on another scale."""
+    if scaling == LEVELS:
+        return levelled(columns)
+    return np.column_stack([rescaled(column, scaling) for column in columns.T])
 
 
 def rescaled(column: Floats, scaling: str) -> Floats:
@@ -79,6 +102,47 @@ def rescaled(column: Floats, scaling: str) -> Floats:
     result = np.full(len(column), np.nan)
     result[there] = (seen - seen.mean()) / seen.std()
     return result
+
+
+def levelled(columns: Floats) -> Floats:
+    """Return the middles of the cells of one variable, (n, l), with mean 0 and, over the columns, a mean variance of 1.
+
+    Columns that cells are not cut across hardly differ between them: what little that is must not be blown up. Rows
+    with a NaN are NaN and belong to no cell.
+    """
+    there = ~np.isnan(columns).any(axis=1)
+    ranked = np.column_stack([rescaled(column, "rank") for column in columns[there].T])
+    middles = np.empty_like(ranked)
+    for cell in _cells(ranked):
+        middles[cell] = ranked[cell].mean(axis=0)
+    result = np.full(columns.shape, np.nan)
+    result[there] = middles / np.sqrt(middles.var(axis=0).mean())
+    return result
+
+
+def _cells(ranked: Floats) -> list[Ints]:
+    """Return the rows of every cell."""
+    cells = [np.arange(len(ranked))]
+    for _ in range(halvings(len(ranked))):
+        cells = [half for cell in cells for half in _halves(ranked, cell)]
+    return cells
+
+
+def halvings(n: int) -> int:
+    """Return how often n rows are halved."""
+    return int(np.clip(np.log2(max(n, 1) / ROWS_OF_CELL), 1, MOST_HALVINGS))
+
+
+def _halves(ranked: Floats, cell: Ints) -> list[Ints]:
+    """Cut a cell as near to its middle as equal values allow, across its widest column; all alike stay together."""
+    # Rounded, so that the order of rows does not decide between columns that are equally wide.
+    column = ranked[cell, int(np.argmax(ranked[cell].var(axis=0).round(9)))]
+    order = np.argsort(column, kind="stable")
+    cuts = np.flatnonzero(np.diff(column[order])) + 1
+    if not cuts.size:
+        return [cell]
+    cut = cuts[np.argmin(np.abs(cuts - len(cell) / 2.0))]
+    return [cell[order[:cut]], cell[order[cut:]]]
 
 
 def distance_apart(shares: Floats) -> float:

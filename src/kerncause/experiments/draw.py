@@ -42,7 +42,8 @@ STYLES: Mapping[str, tuple[str, str, str]] = {
     "adaptive": ("#117733", "<", "adaptive, GES"),
     "adaptive-boss": ("#332288", ">", "adaptive, BOSS"),
     "adaptive-exact": ("#AA4499", "h", "adaptive, optimum"),
-    "adaptive-sized": ("#44AA99", "H", "adaptive"),
+    "adaptive-sized": ("#44AA99", "H", "adaptive by ranks, pruned"),
+    "adaptive-levels": ("#B8860B", "d", "adaptive"),
 }
 # For methods that have none of their own, in turn.
 OTHER_COLOURS = ("#332288", "#117733", "#AA4499", "#999933", "#88CCEE", "#661100")

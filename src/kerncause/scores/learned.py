@@ -25,6 +25,7 @@ Where this departs from the paper, and why:
 import numpy as np
 
 from kerncause.data import Dataset, Points
+from kerncause.data.views import LEVELS
 from kerncause.errors import OptionError
 from kerncause.kernels import (
     GAUSSIAN,
@@ -71,7 +72,7 @@ class LearnedKernelScore(KernelScore):
         noise_floor: `none`, or `entropy`: the noise cannot fall below that of no parents by more than the entropy.
         response_scaling: on what scale numbers are seen as what is to be explained; None: as `scaling`.
         discrete: of which likelihood responses of few values are: the `density` of their features, or the `probability`
-            of the values (`kerncause.scores.probability`).
+            of the values (`kerncause.scores.probability`). Of `response_scaling="levels"` it must be `probability`.
         tie_weight: whether J counts pairs of tied values by weight; the paper does not.
         response_bounds: where s_x may lie, on standardised columns.
         parent_bounds: where each s_k may lie.
@@ -138,6 +139,8 @@ class LearnedKernelScore(KernelScore):
             raise OptionError(f"noise_floor cannot be {quoted(noise_floor)}: choose {choices}")
         if discrete not in DISCRETE:
             raise OptionError(f"discrete cannot be {quoted(discrete)}: choose {' or '.join(DISCRETE)}")
+        if response_scaling == LEVELS and discrete != "probability":
+            raise OptionError("response_scaling=levels is about the probability of levels: say discrete=probability")
         self._options["discrete"] = discrete
         self._options["tie_weight"] = tie_weight
         self._options["noise_floor"] = noise_floor
@@ -160,7 +163,9 @@ class LearnedKernelScore(KernelScore):
     def _is_probability(self, target: str) -> bool:
         # By the levels of the whole table: a part of its rows is judged in the same way.
         codes = self.data.variable(target).level_codes
-        return self._options["discrete"] == "probability" and codes is not None and len(codes) <= MOST_VALUES
+        if codes is None:
+            return self._options["response_scaling"] == LEVELS
+        return self._options["discrete"] == "probability" and len(codes) <= MOST_VALUES
 
     def most_memory(self, parents: int) -> float:
         """Return the bytes that one of its scores takes at its worst."""

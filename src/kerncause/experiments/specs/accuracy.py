@@ -20,7 +20,7 @@ from kerncause.discover import discover
 from kerncause.errors import DataWarning
 from kerncause.experiments.base import Cell, Experiment, Scale, Value
 from kerncause.experiments.draw import Panel, grid
-from kerncause.experiments.methods import METHODS, nearness
+from kerncause.experiments.methods import BY_RANKS, METHODS, nearness
 from kerncause.experiments.specs.graphs import DENSITIES
 from kerncause.experiments.tables import FIRST_SEED, VARIABLES, network_table, simulated_table
 from kerncause.graphs import DAG
@@ -30,8 +30,9 @@ from kerncause.simulate import KINDS, PAPER_KINDS, simulate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The preset had this tolerance before it got one of its own.
-CLOSELY: Mapping[str, Any] = {"score_options": {"tolerance": 0.01}}
+# Those of the preset as it was.
+CLOSELY: Mapping[str, Any] = {"score": "learned", "score_options": BY_RANKS}
+LOOSELY: Mapping[str, Any] = {"score": "learned", "score_options": {**BY_RANKS, "tolerance": 0.3}}
 # Keyword arguments of `discover`.
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "paper": METHODS["learned"],
@@ -43,10 +44,11 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "pc-kci": METHODS["pc-kci"],
     "bic": {"score": "bic"},
     "bic-boss": {"score": "bic", "search": "boss"},
-    "adaptive": {"preset": "adaptive", "search": "ges", **CLOSELY},
-    "adaptive-boss": {"preset": "adaptive", "search": "boss", "lookahead": 2, **CLOSELY},
-    "adaptive-exact": {"preset": "adaptive", "search": "exact", **CLOSELY},
-    "adaptive-sized": {"preset": "adaptive"},  # the search that suits the number of variables
+    "adaptive": {"search": "ges", **CLOSELY},
+    "adaptive-boss": {"search": "boss", "lookahead": 2, **CLOSELY},
+    "adaptive-exact": {"search": "exact", **CLOSELY},
+    "adaptive-sized": {"search": "exact", "prune": 3.0, "lookahead": 2, **LOOSELY},
+    "adaptive-levels": {"preset": "adaptive"},  # the search that suits the number of variables
 }
 REFERENCE = "paper"
 
