@@ -1,5 +1,6 @@
 import json
 import re
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -433,3 +434,20 @@ def test_a_watcher_sees_the_search_go_on():
     assert [s.scores for s in seen] == sorted(s.scores for s in seen)
     assert seen[-1].scores > 5
     assert {s.phase for s in seen} == {"forward", "backward"}
+
+
+def test_categories_are_said_to_be_numbers_only_where_they_are(tmp_path):
+    frame = mixed_frame(40).assign(colour=["red", "green", "blue", "grey"] * 10)
+    data = Dataset.from_frame(frame[["a", "b", "colour"]])
+    said = "'colour' is categorical with three or more values, coded as numbers"
+    with pytest.warns(DataWarning, match=said):
+        result = discover(data, score="learned", workers=1)
+    result.save(tmp_path / "coded")
+    assert "three or more values" in (tmp_path / "coded" / "report.html").read_text(encoding="utf-8")
+    score = LearnedKernelScore(data, categories="delta")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        for number, options in enumerate([{"preset": "adaptive"}, {"score": score}]):
+            result = discover(data, workers=1, **options)
+            result.save(tmp_path / str(number))
+            assert "three or more values" not in (tmp_path / str(number) / "report.html").read_text(encoding="utf-8")

@@ -178,9 +178,9 @@ def discover(
             "drop": drop,
         },
     )
-    for notice in table.notices:
-        warnings.warn(notice, DataWarning, stacklevel=2)
     plan = plan.for_table(len(table.names), table.n_rows)
+    for notice in table.notices_for(getattr(plan.score, "options", plan.options)):
+        warnings.warn(notice, DataWarning, stacklevel=2)
     plan.knowledge.limits(table.names)  # refuse unknown names now
     if resume and directory is None:
         raise OptionError("resume (--resume) needs the directory (--out) to go on with")

@@ -226,12 +226,13 @@ def discover(
             Result.check_writable(out)  # say so now, not after an hour
         memory_bytes(memory_limit)
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
-        screen.table(table)
         plan = plan.for_table(len(table.variables), table.n_rows)
+        notices = table.notices_for(plan.options)
+        screen.table(table, notices)
         screen.plan(plan)
         if candidates is None:
             screen.candidates(plan.search_options.get("candidates"))
-        log.started(table, plan.settings(seed, workers, executor))
+        log.started(table, notices, plan.settings(seed, workers, executor))
         watchers, silent = [] if log_json is None else [log.watch], log_json == STANDARD_ERROR
         with (
             screen.progress(*watchers, silent=silent) as watch,

@@ -9,7 +9,7 @@ import math
 import platform
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -58,7 +58,7 @@ class RunLog:
         except OSError as problem:
             self.problem = f"the log stops after {seconds:.0f} s, it could not be written: {problem.strerror}"
 
-    def started(self, table: Dataset, settings: Mapping[str, Any]) -> None:
+    def started(self, table: Dataset, notices: Sequence[str], settings: Mapping[str, Any]) -> None:
         """Write what is run on what, and what should be known about the table."""
         self.write(
             "start",
@@ -74,7 +74,7 @@ class RunLog:
             },
             settings=settings,
         )
-        for notice in table.notices:
+        for notice in notices:
             self.write("warning", text=notice)
 
     def hear_warnings(self) -> None:

@@ -80,7 +80,7 @@ class Screen:
         self._out = Console(quiet=quiet, soft_wrap=True, highlight=False)
         self._err = Console(stderr=True, highlight=False)
 
-    def table(self, data: Dataset) -> None:
+    def table(self, data: Dataset, notices: Sequence[str]) -> None:
         """Show how every column was read, and what should be known about the table."""
         self._out.print(f"{counted(data.n_rows, 'row')}, {counted(len(data.variables), 'variable')}", style="bold")
         grid = Table(box=None, padding=(0, 2), header_style="dim")
@@ -92,7 +92,7 @@ class Screen:
         self._out.print(grid)
         if len(data.variables) > MOST_VARIABLES_SHOWN:
             self._out.print(f"  … and {len(data.variables) - MOST_VARIABLES_SHOWN} more")
-        for notice in data.notices:
+        for notice in notices:
             self._out.print(Text.assemble(("note: ", "yellow"), notice))
         self._out.print()
 

@@ -181,6 +181,18 @@ class Dataset:
             self._points[name] = Points.of(_frozen(values), self.weights)
         return self._points[name]
 
+    def notices_for(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the notices that matter with a score of these options: most do not see categories as what they are."""
+        coded = [v.name for v in self.variables if v.kind is Kind.CATEGORICAL and len(v.levels or ()) > 2]
+        if not coded or options.get("categories") == "delta":
+            return self.notices
+        said = (
+            f"{listed(coded)} {'are' if len(coded) > 1 else 'is'} categorical with three or more values, coded as "
+            "numbers in alphabetical or given order: list the levels if they have an order of their own, or have them "
+            "seen as the same or different (categories=delta, or the preset adaptive)"
+        )
+        return (*self.notices, said)
+
     def degrees_of_freedom(self, names: Iterable[str]) -> int:
         """Return the number of weights that some variables can have: indicators have one less than columns."""
         return sum(self.points(name).values.shape[1] - (name in self._apart) for name in names)
@@ -444,13 +456,6 @@ def _warnings(table: Floats, variables: Sequence[Variable]) -> tuple[str, ...]:
         said.append(
             f"the table has more variables ({len(variables):,}) than rows ({len(table):,}): "
             "edges found on so few rows deserve little trust"
-        )
-    coded = [v.name for v in variables if v.kind is Kind.CATEGORICAL and len(v.levels or ()) > 2]
-    if coded:
-        said.append(
-            f"{listed(coded)} {'are' if len(coded) > 1 else 'is'} categorical with three or more values, coded as "
-            "numbers in alphabetical or given order: list the levels if they have an order of their own, or have them "
-            "seen as the same or different (categories=delta, or the preset adaptive)"
         )
     present = ~np.isnan(table)
     shared = present.T.astype(np.float64) @ present

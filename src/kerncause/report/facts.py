@@ -318,7 +318,8 @@ def _verdict(found: Join | None, true: Join | None, true_class: Join | None) -> 
 
 def _warnings(result: Result) -> list[str]:
     """Return what a reader should know before believing the graph."""
-    said = [printable(notice, 400) for notice in result.data.notices]
+    options = result.settings.get("score_options", {})
+    said = [printable(notice, 400) for notice in result.data.notices_for(options)]
     if not result.finished:
         said.insert(
             0, "The search was stopped before its end: this is the best graph it had, and edges may be missing."

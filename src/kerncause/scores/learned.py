@@ -164,7 +164,7 @@ class LearnedKernelScore(KernelScore):
         # By the levels of the whole table: a part of its rows is judged in the same way.
         codes = self.data.variable(target).level_codes
         if codes is None:
-            return self._options["response_scaling"] == LEVELS
+            return bool(self._options["response_scaling"] == LEVELS)
         return self._options["discrete"] == "probability" and len(codes) <= MOST_VALUES
 
     def most_memory(self, parents: int) -> float:
