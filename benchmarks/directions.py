@@ -7,7 +7,7 @@ down; `python -m benchmarks directions-of-pairs` measures it on others, and draw
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +23,7 @@ from kerncause import Direction, direction
 from kerncause.directions import Calibration
 from kerncause.experiments.methods import BY_RANKS
 from kerncause.parallel import end_pool, started_pool, worker_count
+from kerncause.presets import PRESETS
 
 FIT_SEEDS, TEST_SEEDS = range(33_000, 33_060), range(34_000, 34_050)
 SIZES = (100, 300, 1000)
@@ -34,7 +35,11 @@ CLAIM = 0.75
 
 
 # What is calibrated: each footing with the options of `learned` that give it.
-FOOTINGS: dict[str, dict[str, Any]] = {"values": {}, "ranks": dict(BY_RANKS)}
+FOOTINGS: dict[str, dict[str, Any]] = {
+    "values": {},
+    "ranks": dict(BY_RANKS),
+    "levels": dict(PRESETS["adaptive"].score),
+}
 
 
 @dataclass(frozen=True)
@@ -100,8 +105,13 @@ def directions_of_pairs() -> Iterator[Row]:
 
 
 def directions_of_pairs_by_ranks() -> Iterator[Row]:
-    """The same with the adaptive preset, which compares responses by their ranks."""
+    """The same with responses by their ranks, as the adaptive preset compared them once."""
     yield from _of_pairs("ranks", PICTURE.with_stem("directions-ranks"))
+
+
+def directions_of_pairs_by_levels() -> Iterator[Row]:
+    """The same with the adaptive preset, which compares the probabilities of levels."""
+    yield from _of_pairs("levels", PICTURE.with_stem("directions-levels"))
 
 
 def _of_pairs(footing: str, picture: Path) -> Iterator[Row]:
@@ -170,16 +180,17 @@ def draw(found: Sequence[Judged], picture: Path) -> None:
     figure.savefig(picture, metadata={"Date": None})
 
 
-BENCHMARKS: list[Benchmark] = [directions_of_pairs, directions_of_pairs_by_ranks]
+BENCHMARKS: list[Benchmark] = [directions_of_pairs, directions_of_pairs_by_ranks, directions_of_pairs_by_levels]
 
 
-def write_fit() -> None:
-    curves = {footing: asdict(fitted(pairs(footing, [*DIRECTED, *NULL], FIT_SEEDS))) for footing in FOOTINGS}
-    CURVE.write_text(json.dumps(curves) + "\n")
+def write_fit(footings: Collection[str]) -> None:
+    """Fit the curves of some footings; the others stay as they are."""
+    curves = {footing: asdict(fitted(pairs(footing, [*DIRECTED, *NULL], FIT_SEEDS))) for footing in footings}
+    CURVE.write_text(json.dumps({**json.loads(CURVE.read_text()), **curves}) + "\n")
     print(CURVE.read_text())
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["--fit"]:
-        raise SystemExit("python -m benchmarks.directions --fit")
-    write_fit()
+    if sys.argv[1:2] != ["--fit"] or not set(sys.argv[2:]) <= set(FOOTINGS):
+        raise SystemExit(f"python -m benchmarks.directions --fit [{' | '.join(FOOTINGS)}]...")
+    write_fit(sys.argv[2:] or FOOTINGS)

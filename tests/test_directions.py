@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kerncause import DataError, Dataset, Direction, Kind, LearnedKernelScore, OptionError, direction, discover
 from kerncause.directions import Calibration, calibrations, footing_of, probability
 from kerncause.experiments.methods import BY_RANKS
+from kerncause.presets import PRESETS
 
 CONTINUOUS = (Kind.CONTINUOUS, Kind.CONTINUOUS)
 
@@ -83,7 +84,7 @@ def test_a_calibration_is_its_formula():
     assert Calibration.from_json(written) == curve
 
 
-@pytest.mark.parametrize("footing", ["values", "ranks"])
+@pytest.mark.parametrize("footing", ["values", "ranks", "levels"])
 def test_the_shipped_curves_grow_from_one_half(footing):
     file = resources.files("kerncause.directions") / "calibration.json"
     shipped = Calibration.from_json(json.loads(file.read_text(encoding="utf-8"))[footing])
@@ -123,6 +124,7 @@ def test_each_footing_has_its_own_curve():
     footings = {
         "values": [{}, {"response_scaling": "standard"}, {"evidence": "bic", "kernel": "auto"}],
         "ranks": [{"response_scaling": "rank"}, BY_RANKS],
+        "levels": [PRESETS["adaptive"].score],
         None: [{"scaling": "rank"}, {"response_scaling": "robust"}, {"response_kernel": "matern32"}],
     }
     for footing, made in footings.items():

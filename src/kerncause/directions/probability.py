@@ -12,7 +12,8 @@ score knows no direction (with Gaussian noise there is none, and with other nois
 they have long bandwidths. All of it was fitted by maximum likelihood to the pairs of
 `python -m benchmarks.directions --fit`, which writes `calibration.json`; on other seeds
 `python -m benchmarks directions-of-pairs` says how right it is (docs/searches.md). Preferences depend on the footing on
-which responses are compared: as `values`, or as `ranks` (`response_scaling=rank`). Each has numbers of its own.
+which responses are compared: as `values`, as `ranks` (`response_scaling=rank`) or as `levels`. Each has numbers of its
+own.
 
 Between other kinds of variables 1/2 is returned: the scores of a discrete and of a continuous response are not on the
 same footing (a variable and its own discretised copy differ by hundreds of nats), and between two discrete variables a

@@ -87,7 +87,7 @@ class LearnedKernelScore(KernelScore):
         """
         if (self._options["scaling"], self._options["response_kernel"]) != ("standard", "gaussian"):
             return None
-        footings = {None: "values", "standard": "values", "rank": "ranks"}
+        footings = {None: "values", "standard": "values", "rank": "ranks", LEVELS: "levels"}
         return footings.get(self._options["response_scaling"])
 
     def __init__(
