@@ -219,6 +219,23 @@ def test_ties_go_to_fewer_parents():
     assert not exact(Flat()).dag.edges
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_edges_gain_more_than_the_resolution_but_those_that_are_required(seed):
+    class Coarse(RandomScore):
+        resolution = 0.4
+
+    class Less(RandomScore):
+        def local_score(self, target, parents):
+            return super().local_score(target, parents) - 0.4 * len(set(parents) - required.get(target, set()))
+
+    name = RandomScore(4, seed).variables
+    required = {name[1]: {name[0]}} if seed % 2 else {}
+    knowledge = Knowledge.of({"required": [[name[0], name[1]]]} if required else None)
+    found = exact(Coarse(4, seed), knowledge=knowledge).dag
+    less = Less(4, seed)
+    assert total(less, found) == pytest.approx(brute_force(less, knowledge)[1])
+
+
 def test_the_watcher_is_told_of_every_size():
     told = []
     exact(RandomScore(4, 0), max_parents=2, watch=told.append)

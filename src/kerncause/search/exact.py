@@ -15,6 +15,7 @@ other; both are arrays over bit masks, p 2^p and 2^p numbers.
   costs the optimum).
 * Provisional scores: the arrays are built from values raised by their doubt, the parent sets of the best DAG are
   settled, and that is repeated until they all are. Then no other DAG can be better.
+* An edge has to gain more than the score's resolution, as in the other searches: s_j(P) is that much less for each.
 * Knowledge: only sets between the required and the allowed parents are scored; a DAG obeys if all its sets do.
 * Ties go to the smaller parent set, then to the order of the variables.
 """
@@ -141,9 +142,10 @@ class _Run:
         return self._ledger.gain(self._scored[node][parents])
 
     def _optimistic(self, node: int, parents: int) -> float:
-        """Return what a set is worth, or may be worth as long as that is provisional."""
+        """Return what a set is worth, or may be worth as long as that is provisional, less what edges must gain."""
         comparison = self._scored[node][parents]
-        return self._ledger.gain(comparison) + self._ledger.doubt(comparison)
+        edges = (parents & ~self._limits.required[node]).bit_count()
+        return self._ledger.gain(comparison) + self._ledger.doubt(comparison) - self._ledger.resolution * edges
 
     def _comparison(self, node: int, parents: int) -> Comparison:
         name = self._ledger.variables
