@@ -58,14 +58,14 @@ def whole(fit):
 
 
 def test_a_second_search_computes_nothing_and_finds_the_same(tmp_path):
-    plain = discover(table(), workers=1)
-    first = discover(table(), workers=1, cache=tmp_path / "scores.sqlite")
+    plain = discover(table(), "learned", workers=1)
+    first = discover(table(), "learned", workers=1, cache=tmp_path / "scores.sqlite")
     score = make_score("learned", Dataset.from_frame(table()))
     with ScoreCache.opened(tmp_path / "scores.sqlite") as cache:
         inner = Counted(score)
         outcome = kerncause.ges(Ledger(score, cache.shelf(score).batch(inner)))
         assert not inner.asked
-    second = discover(table(), workers=1, cache=tmp_path / "scores.sqlite")
+    second = discover(table(), "learned", workers=1, cache=tmp_path / "scores.sqlite")
     for found in (first, second):
         assert found.edge_list == plain.edge_list
         assert found.trace == plain.trace

@@ -221,7 +221,7 @@ def test_version_and_help():
 
 def test_the_installed_command_keeps_logs_clean(table, tmp_path):
     """No control characters when the output is not a terminal; a progress line when it is."""
-    words = [sys.executable, "-m", "kerncause.cli", "discover", str(table), "--workers", "1"]
+    words = [sys.executable, "-m", "kerncause.cli", "discover", str(table), "--score", "learned", "--workers", "1"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100"})
     assert "\x1b" not in done.stdout + done.stderr
     assert done.stderr == ""

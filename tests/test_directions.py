@@ -241,7 +241,7 @@ def edge_frame(n=100):
 
 
 def test_undirected_edges_have_a_preference_and_a_probability():
-    result = discover(edge_frame(), workers=1, max_parents=2)
+    result = discover(edge_frame(), "learned", workers=1, max_parents=2)
     score = LearnedKernelScore(result.data)
     edges = {frozenset((e.source, e.target)): e for e in result.edge_list}
     loose = edges[frozenset("xy")]

@@ -97,13 +97,13 @@ def test_every_step_of_a_stopped_search_is_told():
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_is_found_in_a_file_is_told_from_what_is_computed(tmp_path, workers):
-    first, seen = watched(cache=tmp_path / "scores.sqlite", workers=workers)
+    first, seen = watched(score="learned", cache=tmp_path / "scores.sqlite", workers=workers)
     assert seen[-1].found == 0
-    again, seen = watched(cache=tmp_path / "scores.sqlite", workers=workers)
+    again, seen = watched(score="learned", cache=tmp_path / "scores.sqlite", workers=workers)
     assert seen[-1].found == seen[-1].scores == first.scores_computed == again.scores_computed
     assert all(s.found == s.scores for s in seen)
     assert all(s.seconds_left is None for s in seen), "what is looked up takes no time"
-    _, seen = watched(cache=tmp_path / "scores.sqlite", max_parents=1, search="exact", workers=workers)
+    _, seen = watched(score="learned", cache=tmp_path / "scores.sqlite", max_parents=1, search="exact", workers=workers)
     assert 0 < seen[-1].found <= seen[-1].scores
 
 
@@ -303,7 +303,7 @@ def on_a_terminal(columns, *words, **environment):
 
 
 def test_a_terminal_shows_one_line_that_fits(csv):
-    seen = on_a_terminal(80, csv, "--workers", "2", "--time-budget", "1h")
+    seen = on_a_terminal(80, csv, "--score", "learned", "--workers", "2", "--time-budget", "1h")
     shown = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", part) for part in re.split(r"\r|\n|\x1b\[2K", seen)]
     shown = [text for text in shown if text.strip()]
     assert any("queued" in text and "edge" in text and "scores" in text for text in shown)

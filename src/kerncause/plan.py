@@ -45,7 +45,8 @@ class Plan:
         timeout: of the method.
         sizes: which search to take, if that is left to the number of variables.
         asked: the options of the search that were asked for.
-        is_open: whether nobody said by which score and search, so that it is left to the size of the table.
+        is_open: whether nobody said by which score and search, by name or by an option that only some of them take, so
+            that it is left to the size of the table.
         is_recommended: whether it was.
         why: why these, if nobody asked for them.
     """
@@ -108,7 +109,7 @@ class Plan:
             _refuse(asked, {"method_options", "timeout"}, f"method {method}")
             return cls("method", method=method, options=options, timeout=timeout)
         named = [name for name in ("score", "search", "preset", "test") if name in asked]
-        is_open = not named and HOW_NOT_WHAT.issuperset(score_options or ())
+        is_open = not named and HOW_NOT_WHAT.issuperset(score_options or ()) and _every_search_takes(of_search)
         sizes = PRESETS[preset].sizes if preset is not None and search is None else ()
         search = _search_of(preset, search)
         found = find_search(search)
@@ -128,7 +129,7 @@ class Plan:
                 options=test_options or {},
                 search_options=of_search,
             )
-        searches = {search, *recommended_searches()} if is_open else {size.search for size in sizes} or {search}
+        searches = {size.search for size in sizes} or {search}
         possible = {name for one in searches for name in find_search(one).options}
         by = f"preset {preset}" if sizes else f"search {' or '.join(sorted(searches))}"
         _refuse(asked, {"score", "search", "preset", "score_options", "knowledge", *possible}, by)
@@ -175,7 +176,6 @@ class Plan:
             why=row.why and f"{variables} variables and {rows:,} rows: {row.why}",
         )
         if row.preset is None:
-            self._refuse_unused(DEFAULT_SEARCH)
             return decided
         options = _chosen(row.preset, dict(self.options), {}).score
         return replace(decided, preset=row.preset, options=options, sizes=PRESETS[row.preset].sizes)
@@ -239,6 +239,11 @@ def _search_of(preset: str | None, search: str | None) -> str:
     if by_score and meant is not None and search != meant:
         raise OptionError(f"preset {preset} means search {meant}, not {search}: leave out one of the two")
     return search or meant or DEFAULT_SEARCH
+
+
+def _every_search_takes(options: Collection[str]) -> bool:
+    """Tell whether options leave open which search is taken, of those that may be."""
+    return all(find_search(name).options.keys() >= set(options) for name in {DEFAULT_SEARCH, *recommended_searches()})
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
