@@ -27,7 +27,7 @@ from kerncause.experiments import (
 )
 from kerncause.experiments.comparison import MOST_LOST
 from kerncause.experiments.draw import STYLES, looks, styles_of
-from kerncause.experiments.specs import accuracy, searches, single_changes
+from kerncause.experiments.specs import accuracy, more_variables, searches, single_changes
 from kerncause.experiments.store import appending, results_path
 from kerncause.plan import Plan
 from kerncause.scores import find_score
@@ -103,6 +103,7 @@ def realisations(experiment, scale):
         "searches": searches.FIRST_REALISATION,
         "searches-adaptive": searches.FIRST_REALISATION,
         "single-changes": single_changes.FIRST_REALISATION,
+        "more-variables": more_variables.FIRST_REALISATION,
     }
     return {first.get(experiment.name, 0) + cell.seed for cell in experiment.cells(scale)}
 
@@ -114,8 +115,12 @@ def test_no_realisation_is_shared_with_another_experiment():
     seeds = {name: set().union(*(realisations(e, s) for s in SCALES)) for name, e in EXPERIMENTS.items()}
     ours = {name: seeds.pop(name) for name in ("accuracy-development", "accuracy-test")}
     others = set().union(*seeds.values())
-    assert max(others) == single_changes.SMOKE
-    assert {seed for seed in others if seed >= 1900} == {*range(3000, 3010), single_changes.SMOKE}
+    assert {seed for seed in others if seed >= 1900} == {
+        *range(3000, 3010),
+        single_changes.SMOKE,
+        *range(4000, 4005),
+        more_variables.SMOKE,
+    }
     for mine in ours.values():
         assert not mine & others
     assert ours["accuracy-development"] & ours["accuracy-test"] == {accuracy.SMOKE}
@@ -179,6 +184,7 @@ def test_the_protocol_says_what_is_done():
         "Realisation k is drawn with seed 640000 + k",
         "`searches` and `searches-adaptive` use 1000 to 1012",
         "`single-changes` 3000 to 3009",
+        "`more-variables` 4000 to 4004",
         "(`--scale smoke`) 1900;",
         f"below −{MOST_LOST:g} by more than its standard error",
         "nominal, heteroscedastic, heavy-tailed, linear, additive;",
@@ -198,7 +204,7 @@ def test_single_changes_change_one_thing_where_it_matters():
     assert kinds["unchanged"] == kinds["scaling rank"] == {*KINDS, "isolated", "sachs"}
     assert kinds["kernel columns"] == {"multidimensional"}
     assert kinds["categories delta"] == {"nominal"}
-    assert {len(change) for change in single_changes.CHANGES.values()} == {0, 1, 2}
+    assert {len(change) for change in single_changes.CHANGES.values()} == {0, 1, 2, 3}
     for change, options in single_changes.CHANGES.items():
         Plan.of(score="learned", search="ges", score_options=options)
         assert change == single_changes.REFERENCE or any(word in options for word in change.split())

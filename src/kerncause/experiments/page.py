@@ -8,7 +8,7 @@ from kerncause.experiments.claims import answered, as_markdown
 from kerncause.experiments.comparison import compared, comparison_table
 from kerncause.experiments.registry import EXPERIMENTS
 from kerncause.experiments.run import results_of
-from kerncause.experiments.specs import accuracy, single_changes
+from kerncause.experiments.specs import accuracy, more_variables, single_changes
 from kerncause.experiments.standing import costs, standing_of
 
 END = "<!-- end -->"
@@ -17,6 +17,7 @@ ACCURACY = {
     "accuracy-development": accuracy.REFERENCE,
     "accuracy-test": accuracy.REFERENCE,
     "single-changes": single_changes.REFERENCE,
+    "more-variables": more_variables.REFERENCE,
 }
 FIGURES = ("skeleton_f1", "shd_normalised", "best_dag_arrows_f1")
 

@@ -16,6 +16,7 @@ from kerncause.experiments.specs import (
     fig4_convergence,
     fig4_real,
     fig4_time,
+    more_variables,
     searches,
     searches_adaptive,
     searches_networks,
@@ -40,6 +41,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         searches_adaptive.EXPERIMENT,
         searches_networks.EXPERIMENT,
         single_changes.EXPERIMENT,
+        more_variables.EXPERIMENT,
         accuracy.DEVELOPMENT,
         accuracy.TEST,
     )

@@ -17,11 +17,11 @@ LEVELS = (5, 20)
 DISCRETE_KINDS = ("mixed", "discrete")
 
 
-def simulated_table(cell: Cell) -> tuple[Dataset, DAG]:
-    """Return the table and the true graph for a cell's kind, density, rows and seed."""
+def simulated_table(cell: Cell, variables: int = VARIABLES) -> tuple[Dataset, DAG]:
+    """Return the table and the true graph for a cell's kind, density, rows and seed, of so many variables."""
     drawn = simulate(
         cell["kind"],
-        VARIABLES,
+        variables,
         cell["density"],
         cell["rows"],
         FIRST_SEED + cell.seed,

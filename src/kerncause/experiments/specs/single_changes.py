@@ -32,6 +32,8 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     "scaling robust": {"scaling": "robust"},
     "scaling power": {"scaling": "power"},
     "response_scaling rank": {"response_scaling": "rank"},
+    # Levels have probabilities, so discrete responses must have them too.
+    "response_scaling levels": {"response_scaling": "levels", "discrete": "probability", "noise_floor": "entropy"},
     "categories delta": {"categories": "delta"},
     "discrete probability": {"discrete": "probability", "noise_floor": "entropy"},
     "evidence bic": {"evidence": "bic"},
