@@ -20,7 +20,7 @@ from kerncause import (
 )
 from kerncause.metrics import skeleton_accuracy
 from kerncause.plan import Plan
-from kerncause.presets import PRESETS, Recommendation
+from kerncause.presets import PRESETS, Extent, Recommendation
 from kerncause.scores import Comparison, Ledger
 
 
@@ -146,7 +146,7 @@ def test_the_adaptive_preset_finds_causes_that_show_only_together():
 
 def test_the_adaptive_preset_takes_the_search_that_suits_the_number_of_variables():
     def planned(count, **options):
-        return Plan.of(preset="adaptive", **options).for_table(count, 100)
+        return Plan.of(preset="adaptive", **options).for_table(Extent(count, 100))
 
     assert [planned(count).search for count in (2, 8, 9, 12, 13, 200)] == ["exact"] * 2 + ["boss"] * 2 + ["ges"] * 2
     assert planned(11).search_options["lookahead"] == 2
@@ -173,15 +173,18 @@ def small_tables_are_adaptive(monkeypatch):
 
 def test_what_nobody_asked_for_follows_from_the_size_of_the_table(monkeypatch):
     small_tables_are_adaptive(monkeypatch)
-    small, many, long = (Plan.of().for_table(*size) for size in ((8, 1000), (31, 1000), (8, 1001)))
+    small, many, long = (Plan.of().for_table(Extent(*size)) for size in ((8, 1000), (31, 1000), (8, 1001)))
     assert (small.preset, small.search, small.search_options["lookahead"]) == ("adaptive", "exact", 3)
     assert small.options == PRESETS["adaptive"].score
     assert small.why.startswith("8 variables and 1,000 rows: it does best; every parent set")
     for other in (many, long):
         assert (other.preset, other.score, other.search, other.options) == (None, "learned", "ges", {})
         assert other.why.endswith("all else is slow")
-    assert Plan.of().for_table(12, 100).search == "boss"
-    assert (Plan.of().for_table(20, 100).preset, Plan.of().for_table(20, 100).search) == ("adaptive", "ges")
+    assert Plan.of().for_table(Extent(12, 100)).search == "boss"
+    assert (Plan.of().for_table(Extent(20, 100)).preset, Plan.of().for_table(Extent(20, 100)).search) == (
+        "adaptive",
+        "ges",
+    )
 
 
 @pytest.mark.parametrize(
@@ -197,9 +200,9 @@ def test_what_nobody_asked_for_follows_from_the_size_of_the_table(monkeypatch):
     ],
 )
 def test_what_was_asked_for_is_what_it_was(named, monkeypatch):
-    before = Plan.of(**named).for_table(8, 100)
+    before = Plan.of(**named).for_table(Extent(8, 100))
     small_tables_are_adaptive(monkeypatch)
-    after = Plan.of(**named).for_table(8, 100)
+    after = Plan.of(**named).for_table(Extent(8, 100))
     assert (after.score, after.search, after.preset, after.options, after.search_options, after.why) == (
         before.score,
         before.search,
@@ -212,13 +215,13 @@ def test_what_was_asked_for_is_what_it_was(named, monkeypatch):
 
 def test_how_it_is_computed_leaves_open_what_is_taken(monkeypatch):
     small_tables_are_adaptive(monkeypatch)
-    plan = Plan.of(score_options={"engine": "lowrank"}).for_table(8, 100)
+    plan = Plan.of(score_options={"engine": "lowrank"}).for_table(Extent(8, 100))
     assert plan.options == {**PRESETS["adaptive"].score, "engine": "lowrank"}
-    assert Plan.of(score_options={"tolerance": 0.01}).for_table(8, 100).options["tolerance"] == 0.01
+    assert Plan.of(score_options={"tolerance": 0.01}).for_table(Extent(8, 100)).options["tolerance"] == 0.01
     assert Plan.of(preset="adaptive", score_options={"tolerance": 0.01}).options["tolerance"] == 0.01
     with pytest.raises(OptionError, match="preset paper means starts=1, not 2"):
         Plan.of(preset="paper", score_options={"starts": 2})
-    assert Plan.of(search_options={"max_parents": 2}).for_table(8, 100).search_options["max_parents"] == 2
+    assert Plan.of(search_options={"max_parents": 2}).for_table(Extent(8, 100)).search_options["max_parents"] == 2
     with pytest.raises(OptionError, match=r"search ges does not use prune \(--prune\)"):
         Plan.of(search_options={"prune": 1.0})
     with pytest.raises(OptionError, match=r"search ges does not use alpha \(--alpha\)"):
@@ -227,7 +230,24 @@ def test_how_it_is_computed_leaves_open_what_is_taken(monkeypatch):
 
 def test_every_table_has_something_recommended():
     for size in ((2, 5), (8, 500), (100, 100), (5, 10**7)):
-        assert presets.recommended(*size).preset in (None, *PRESETS)
+        for is_discrete in (False, True):
+            assert presets.recommended(Extent(*size, is_discrete)).preset in (None, *PRESETS)
+
+
+def test_discrete_tables_may_have_more_variables(monkeypatch):
+    rows = (Recommendation(12, 2000, "adaptive", "it does best", 20), Recommendation(None, None, None, None))
+    monkeypatch.setattr(presets, "RECOMMENDED", rows)
+    extents = [Extent(*size) for size in ((12, 2000), (13, 2000), (12, 2001), (20, 2000, True), (21, 2000, True))]
+    assert [Plan.of().for_table(extent).preset for extent in extents] == ["adaptive", None, None, "adaptive", None]
+    assert Plan.of().for_table(extents[3]).why.startswith("20 discrete variables and 2,000 rows: it does best; pairs")
+
+
+def test_the_extent_of_a_table():
+    frame = mixed_frame(30)
+    assert Extent.of(Dataset.from_frame(frame)) == Extent(len(frame.columns), 30)
+    discrete = networks.load("sachs").sample(40, seed=1)
+    assert Extent.of(Dataset.from_frame(discrete)) == Extent(11, 40, is_discrete=True)
+    assert str(Extent(11, 2000, is_discrete=True)) == "11 discrete variables and 2,000 rows"
 
 
 def test_the_paper_preset():

@@ -20,6 +20,7 @@ from kerncause.knowledge import Knowledge
 from kerncause.learn import Learning
 from kerncause.memory import memory_bytes
 from kerncause.plan import Plan
+from kerncause.presets import Extent
 from kerncause.repeat import Repeat, Repeating
 from kerncause.result import Result
 from kerncause.scores import LocalScore
@@ -178,7 +179,7 @@ def discover(
             "drop": drop,
         },
     )
-    plan = plan.for_table(len(table.names), table.n_rows)
+    plan = plan.for_table(Extent.of(table))
     for notice in table.notices_for(getattr(plan.score, "options", plan.options)):
         warnings.warn(notice, DataWarning, stacklevel=2)
     plan.knowledge.limits(table.names)  # refuse unknown names now

@@ -10,7 +10,7 @@ from kerncause.errors import OptionError
 from kerncause.independence import IndependenceTest, find_test
 from kerncause.knowledge import Knowledge
 from kerncause.parallel import worker_count
-from kerncause.presets import PRESETS, Preset, Size, recommended, recommended_searches
+from kerncause.presets import PRESETS, Extent, Preset, Size, recommended, recommended_searches
 from kerncause.scores import LocalScore, find_score
 from kerncause.screening import how_many
 from kerncause.search import SEARCHES, find_search
@@ -155,25 +155,25 @@ class Plan:
             is_open=is_open,
         )
 
-    def for_table(self, variables: int, rows: int) -> "Plan":
+    def for_table(self, table: Extent) -> "Plan":
         """Return the same with what follows from the size of the table."""
         if self.is_open:
-            return self._recommended(variables, rows).for_table(variables, rows)
+            return self._recommended(table).for_table(table)
         if self.sizes:
-            return self._of_size(variables).for_table(variables, rows)
+            return self._of_size(table.variables).for_table(table)
         if "candidates" not in self.search_options:
             return self
-        candidates = how_many(self.search_options["candidates"], variables) or self.search_options["candidates"]
+        candidates = how_many(self.search_options["candidates"], table.variables) or self.search_options["candidates"]
         return replace(self, search_options={**self.search_options, "candidates": candidates})
 
-    def _recommended(self, variables: int, rows: int) -> "Plan":
+    def _recommended(self, table: Extent) -> "Plan":
         """Return the same with the preset that is recommended for such a table."""
-        row = recommended(variables, rows)
+        row = recommended(table)
         decided = replace(
             self,
             is_open=False,
             is_recommended=True,
-            why=row.why and f"{variables} variables and {rows:,} rows: {row.why}",
+            why=row.why and f"{table}: {row.why}",
         )
         if row.preset is None:
             return decided

@@ -1,12 +1,38 @@
 """Settings of score and search under one name, and which are taken if nobody asks for any.
 
-Presets are what `--preset` gives. `RECOMMENDED` says, for the size of a table, what `discover` without any name of a
-score, a search or a preset takes; what is there was measured (docs/accuracy.md).
+Presets are what `--preset` gives. `RECOMMENDED` says, for the size and the kinds of a table, what `discover` without
+any name of a score, a search or a preset takes; what is there was measured (docs/accuracy.md).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from kerncause.data import Dataset
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What of a table decides what is recommended for it.
+
+    Attributes:
+        variables: how many there are.
+        rows: how many there are.
+        is_discrete: whether every variable is ordinal or categorical.
+    """
+
+    variables: int
+    rows: int
+    is_discrete: bool = False
+
+    @classmethod
+    def of(cls, table: Dataset) -> "Extent":
+        """Measure a table."""
+        is_discrete = all(variable.level_codes is not None for variable in table.variables)
+        return cls(len(table.variables), table.n_rows, is_discrete)
+
+    def __str__(self) -> str:
+        return f"{self.variables:,} {'discrete ' if self.is_discrete else ''}variables and {self.rows:,} rows"
 
 
 @dataclass(frozen=True)
@@ -47,17 +73,21 @@ class Recommendation:
         rows: the most it suits.
         preset: its name; None: the default score and search.
         why: what a user is told; None: nothing.
+        discrete_variables: the most it suits where all of them are discrete; None: as many as of others.
     """
 
     variables: int | None
     rows: int | None
     preset: str | None
     why: str | None
+    discrete_variables: int | None = None
 
-    def suits(self, variables: int, rows: int) -> bool:
+    def suits(self, table: Extent) -> bool:
         """Tell whether a table is small enough."""
-        both = ((self.variables, variables), (self.rows, rows))
-        return all(most is None or there <= most for most, there in both)
+        of_discrete = self.discrete_variables if table.is_discrete else None
+        most = (self.variables if of_discrete is None else of_discrete, self.rows)
+        there = (table.variables, table.rows)
+        return all(limit is None or number <= limit for limit, number in zip(most, there, strict=True))
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -100,9 +130,9 @@ PRESETS: Mapping[str, Preset] = {
 RECOMMENDED: tuple[Recommendation, ...] = (Recommendation(None, None, None, None),)
 
 
-def recommended(variables: int, rows: int) -> Recommendation:
+def recommended(table: Extent) -> Recommendation:
     """Return what is taken for a table if nothing is asked for."""
-    return next(row for row in RECOMMENDED if row.suits(variables, rows))
+    return next(row for row in RECOMMENDED if row.suits(table))
 
 
 def recommended_searches() -> set[str]:

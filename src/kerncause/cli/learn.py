@@ -50,6 +50,7 @@ from kerncause.independence import TESTS, make_test
 from kerncause.memory import memory_bytes
 from kerncause.parallel import connected
 from kerncause.plan import DEFAULT_SCORE, Plan
+from kerncause.presets import Extent
 from kerncause.result import Result
 from kerncause.saved import load_result
 from kerncause.scores import Comparison, Ledger, make_score
@@ -226,7 +227,7 @@ def discover(
             Result.check_writable(out)  # say so now, not after an hour
         memory_bytes(memory_limit)
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
-        plan = plan.for_table(len(table.variables), table.n_rows)
+        plan = plan.for_table(Extent.of(table))
         notices = table.notices_for(plan.options)
         screen.table(table, notices)
         screen.plan(plan)

@@ -99,9 +99,10 @@ class Screen:
     def plan(self, plan: Plan) -> None:
         """Say what is taken and why, if nobody asked for it."""
         if plan.why is not None:
-            preset = f"preset {plan.preset}, " if plan.is_recommended and plan.preset is not None else ""
+            by = f"score {plan.score}" if plan.preset is None else f"preset {plan.preset}"
+            taken = f"{by}, search {plan.search}" if plan.is_recommended else f"search {plan.search}"
             others = "--preset, --score and --search take others" if plan.is_recommended else "--search takes another"
-            self.note(f"{preset}search {plan.search}, because of {plan.why}; {others}")
+            self.note(f"{taken}, because of {plan.why}; {others}")
 
     def candidates(self, most: int | str | None) -> None:
         """Say that not all pairs are tried, if nobody asked for it."""
@@ -160,7 +161,8 @@ class Screen:
             self._out.print(_edge_table(result))
         if directed < len(result.edge_list):
             self._out.print(result.way.lines, style="dim")
-        doubtful = [name for name, fit in result.fits.items() if fit.starts_disagree]
+        # Along sums of the parents, starts are meant to end in different places.
+        doubtful = [n for n, fit in result.fits.items() if fit.starts_disagree and not (fit.rival or fit.weights)]
         if doubtful:
             self._out.print(
                 Text.assemble(
