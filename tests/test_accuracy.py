@@ -50,7 +50,8 @@ MEANING = {
     "adaptive-boss": "8937e3fd632d",
     "adaptive-exact": "df9bd14eebee",
     "adaptive-sized": "0d49bf9069c7",
-    "adaptive-levels": "a1cbc8e427d7",
+    "adaptive-levels": "100ebe7a1ac8",
+    "adaptive-local": "f225f746d0b0",
 }
 # Options that scores and searches got later, with the values that leave everything as it was.
 ADDED = {
@@ -63,6 +64,7 @@ ADDED = {
     "response_scaling": None,
     "noise_floor": "none",
     "discrete": "density",
+    "noise": "even",
     "lookahead": 1,
     "both_ways": False,
 }
@@ -204,7 +206,7 @@ def test_single_changes_change_one_thing_where_it_matters():
     assert kinds["unchanged"] == kinds["scaling rank"] == {*KINDS, "isolated", "sachs"}
     assert kinds["kernel columns"] == {"multidimensional"}
     assert kinds["categories delta"] == {"nominal"}
-    assert {len(change) for change in single_changes.CHANGES.values()} == {0, 1, 2, 3}
+    assert {len(change) for change in single_changes.CHANGES.values()} == {0, 1, 2, 3, 4}
     for change, options in single_changes.CHANGES.items():
         Plan.of(score="learned", search="ges", score_options=options)
         assert change == single_changes.REFERENCE or any(word in options for word in change.split())
@@ -222,6 +224,18 @@ def test_the_optimum_of_sachs_has_few_parents():
     assert options("exact", "sachs") == {"search": "exact", "max_parents": 4}
     assert options("exact", "mixed") == {"search": "exact"}
     assert options("boss", "sachs") == {"search": "boss"}
+
+
+def test_levels_take_the_search_that_suits_a_network():
+    def taken(kind):
+        options = accuracy.options_of(Cell.of("adaptive-levels", 0, kind=kind, density=0.2, rows=40))
+        assert options.pop("score_options")["noise_floor"] == "entropy"
+        return options
+
+    assert taken("sachs") == {"score": "learned", "search": "boss", "lookahead": 2}
+    assert taken("child") == {"score": "learned", "search": "ges"}
+    assert taken("mixed") == {"score": "learned", "search": "exact", "prune": 3.0, "lookahead": 3}
+    assert accuracy._can_take("adaptive-levels", "child")
 
 
 @pytest.mark.parametrize("variant", ["paper", "default", "marginal", "cv", "pc-kci", "bic-boss"])

@@ -42,22 +42,37 @@ def by_hand(frame, parents, at, shape):
     z = P @ at.parents[:, None] if shape is DIRECTION else P / at.parents
     K = np.exp(-((z[:, None] - z[None]) ** 2).sum(axis=2) / 2)
     near, shares, counted = np.empty((3, n, len(levels)))
+    squared = np.empty(n)
     for i in range(n):
         rest = np.arange(n) != i
         K_t = K[np.ix_(rest, rest)] + at.noise**2 * np.eye(n - 1)
         weights = np.linalg.solve(K_t, K[rest, i])
         of_mean = K[i, i] - weights @ K[rest, i]
         mean = weights @ (indicators @ phi)[rest]
+        squared[i] = ((indicators[i] @ phi - mean) ** 2).mean() / (of_mean + at.noise**2)
         near[i] = -((phi - mean) ** 2).mean(axis=1) / (2 * (of_mean + at.noise**2))
         occur = np.clip(weights @ indicators[rest], 0, None) * at.noise**2 / of_mean + indicators.mean(axis=0)
         shares[i] = occur / occur.sum()
         same = rest & (P[i] == P).all(axis=1)
         counted[i] = (indicators[same].sum(axis=0) + indicators.mean(axis=0)) / (same.sum() + 1)
-    return near, shares, counted
+    return near, shares, counted, near * steadiness_by_hand(z, squared)[:, None]
+
+
+def steadiness_by_hand(z, squared):
+    """The mean error of all over that of the neighbours and of one more row, for rows that all differ."""
+    count = round(2 * math.sqrt(len(z)))
+    if len(np.unique(z, axis=0)) <= 2 * count:
+        return np.ones(len(z))
+    w = np.empty(len(z))
+    for i in range(len(z)):
+        nearest = sorted((np.linalg.norm(z[j] - z[i]), j) for j in range(len(z)) if j != i)[:count]
+        w[i] = squared.mean() / np.mean([squared.mean(), *(squared[j] for _, j in nearest)])
+    return w
 
 
 def evidence_of(rows):
-    return np.stack([np.log(rows.counted), np.log(rows.shares), rows.near])
+    local = rows.near if rows.local is None else rows.local
+    return np.stack([np.log(rows.counted), np.log(rows.shares), rows.near, local])
 
 
 @pytest.mark.parametrize("written_out", [1000, 0])
@@ -79,15 +94,17 @@ def test_rows_left_out_are_predicted_as_by_a_fit_without_them(
     frame = table(is_coarse=is_coarse)
     at = Parameters(1.3, np.array(values), 0.2)
     problem = Problem(points_of(frame, "x"), tuple(points_of(frame, p) for p in parents), shape=shape)
-    found = nearness(problem, at, [True] * len(parents))
+    found = nearness(problem, at, [True] * len(parents), local_noise=True)
+    assert (found.local is None) == (is_coarse or not parents)
     codes = problem.response.codes
     rows = Nearness(np.ones(len(codes)), codes, *by_hand(frame, parents, at, shape))
     # Rows that are alike stand together: compare what each row adds to the likelihood of any calibration.
     for b, tau in (
-        ([0, 0, 0], [0, 0, 1]),
-        ([0.3, -0.2, 1], [0.2, 0.4, 0.3]),
-        ([0, 0, 0], [0, 1, 0]),
-        ([0, 0, 0], [1, 0, 0]),
+        ([0, 0, 0], [0, 0, 1, 0]),
+        ([0.3, -0.2, 1], [0.2, 0.4, 0.3, 0.1]),
+        ([0, 0, 0], [0, 1, 0, 0]),
+        ([0, 0, 0], [1, 0, 0, 0]),
+        ([0, 0, 0], [0, 0, 0, 1]),
     ):
         one = _loss(np.array([*b, *tau]), rows, evidence_of(rows))[0]
         other = _loss(np.array([*b, *tau]), found, evidence_of(found))[0]
@@ -108,6 +125,53 @@ def test_rows_that_are_counted_are_rows():
     assert log_probability(nearness(short, at, [True])) == pytest.approx(
         log_probability(nearness(long, at, [True])), abs=1e-6
     )
+
+
+def test_rows_that_are_counted_are_rows_of_their_neighbourhood():
+    frame = table(100)
+    counts = np.random.default_rng(1).integers(1, 3, size=len(frame))
+    at = Parameters(1.3, np.array([0.8]), 0.2)
+    repeated = frame.loc[np.repeat(frame.index, counts)]
+    long = nearness(Problem(points_of(repeated, "x"), (points_of(repeated, "a"),)), at, [False], local_noise=True)
+    pair = (Points.of(frame[[name]].to_numpy(), counts) for name in "xa")
+    short = nearness(Problem(next(pair), tuple(pair)), at, [False], local_noise=True)
+    assert long.local is not None
+    np.testing.assert_allclose(np.sort(short.local, axis=0), np.sort(long.local, axis=0), rtol=1e-8, atol=1e-10)
+
+
+def uneven(spread, n=300, seed=2):
+    """A number that follows a, with noise that is the same everywhere or grows with a."""
+    rng = np.random.default_rng(seed)
+    a, e = rng.normal(size=(2, n))
+    return Dataset.from_frame(pd.DataFrame({"x": a + 0.5 * np.exp(spread * a) * e, "a": a}))
+
+
+def test_noise_that_depends_on_the_parents_is_not_charged_to_them():
+    options = {**OPTIONS, "response_scaling": "levels"}
+
+    def gained(data):
+        even, local = (LearnedKernelScore(data, noise=noise, **options) for noise in ("even", "local"))
+        return local.local_score("x", ["a"]) - even.local_score("x", ["a"])
+
+    assert -0.1 <= gained(uneven(0.0)) < 3.0
+    assert gained(uneven(1.0)) > 15.0
+
+
+def test_rows_that_are_never_off_are_all_as_steady():
+    at, zeros = np.arange(50.0)[:, None], np.zeros(50)
+    np.testing.assert_allclose(left_out._steadiness(at, np.ones(50), zeros), 15.0, rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"noise": "odd"}, "noise cannot be 'odd': choose even or local"),
+        ({"noise": "local", "discrete": "density"}, "noise=local is about the probability of values"),
+    ],
+)
+def test_noise_that_cannot_be(options, said):
+    with pytest.raises(OptionError, match=said):
+        LearnedKernelScore(Dataset.from_frame(table()), **{**OPTIONS, **options})
 
 
 def test_some_of_many_rows_stand_for_all(monkeypatch):
@@ -143,16 +207,16 @@ def test_the_calibration_has_the_right_slope_and_is_the_maximum():
     rng = np.random.default_rng(3)
     shares, counted = rng.dirichlet(np.ones(4), size=(2, 30))
     counts, values = rng.integers(1, 5, size=30).astype(float), rng.integers(0, 4, size=30)
-    rows = Nearness(counts, values, rng.normal(size=(30, 4)), shares, counted)
+    rows = Nearness(counts, values, rng.normal(size=(30, 4)), shares, counted, rng.normal(size=(30, 4)))
     evidence = evidence_of(rows)
-    at = np.concatenate([rng.normal(size=4), [0.7, 0.2, 0.4]])
+    at = np.concatenate([rng.normal(size=4), [0.7, 0.2, 0.4, 0.3]])
     slope = approx_fprime(at, lambda p: _loss(p, rows, evidence)[0], 1e-7)
     np.testing.assert_allclose(_loss(at, rows, evidence)[1], slope, rtol=1e-4, atol=1e-4)
     bends = [approx_fprime(at, lambda p, i=i: _loss(p, rows, evidence)[1][i], 1e-7) for i in range(len(at))]
     np.testing.assert_allclose(_curvature(at, rows, evidence), bends, rtol=1e-4, atol=1e-4 + RIDGE)
     best = min(
-        minimize(lambda p: _loss(p, rows, evidence)[0], start, bounds=[(None, None)] * 4 + [(0, None)] * 3).fun
-        for start in rng.normal(size=(4, 7)) ** 2
+        minimize(lambda p: _loss(p, rows, evidence)[0], start, bounds=[(None, None)] * 4 + [(0, None)] * 4).fun
+        for start in rng.normal(size=(4, 8)) ** 2
     )
     assert log_probability(rows) == pytest.approx(-best, abs=1e-3)
 
@@ -166,11 +230,12 @@ def test_newton_finds_the_maximum_that_another_optimiser_finds(seed, v, r, size)
     counts, values = rng.integers(1, 50, size=r).astype(float), rng.integers(0, v, size=r)
     near = rng.normal(size=(r, v)) * size
     near[np.arange(r), values] += size * rng.integers(-1, 3)
-    rows = Nearness(counts, values, near - near.max(axis=1, keepdims=True), shares, counted)
-    evidence, bounds = evidence_of(rows), [(None, None)] * v + [(0, None)] * 3
+    near -= near.max(axis=1, keepdims=True)
+    rows = Nearness(counts, values, near, shares, counted, near * rng.lognormal(size=(r, 1)))
+    evidence, bounds = evidence_of(rows), [(None, None)] * v + [(0, None)] * 4
     other = minimize(
         _loss,
-        np.r_[np.zeros(v), 0, 1, 0],
+        np.r_[np.zeros(v), 0, 1, 0, 0],
         (rows, evidence),
         jac=True,
         method="L-BFGS-B",
@@ -382,7 +447,7 @@ def test_newton_goes_on_where_bounds_leave_little_of_a_step():
             rng.integers(1, 1000, size=r).astype(float), values, 1e3 * rng.normal(size=(r, v)), shares, counted
         )
         rows.near[:] -= rows.near.max(axis=1, keepdims=True)
-        evidence, bounds = evidence_of(rows), [(None, None)] * v + [(0, None)] * 3
-        start, options = np.r_[np.zeros(v), 0, 1, 0], {"maxiter": 5000, "maxfun": 20000, "ftol": 1e-15}
+        evidence, bounds = evidence_of(rows), [(None, None)] * v + [(0, None)] * 4
+        start, options = np.r_[np.zeros(v), 0, 1, 0, 0], {"maxiter": 5000, "maxfun": 20000, "ftol": 1e-15}
         other = minimize(_loss, start, (rows, evidence), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         assert -log_probability(rows) <= other.fun * (1 + 1e-6) + 0.05

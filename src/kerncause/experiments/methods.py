@@ -41,6 +41,8 @@ BY_RANKS: Mapping[str, Any] = {
     "noise_floor": "entropy",
     "tolerance": 0.01,
 }
+# And while it saw them by levels with one noise for all rows.
+BY_LEVELS: Mapping[str, Any] = {**BY_RANKS, "response_scaling": "levels", "tolerance": 0.3}
 KERNEL_METHODS = ("learned", "marginal", "cv", "gp", "pc-kci")
 GRADIENT_METHODS = ("notears", "notears-mlp", "dag-gnn", "dibs")
 

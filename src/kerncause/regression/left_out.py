@@ -25,16 +25,29 @@ Rows with the very same parents, without the kernel, give (N_g - e_k + f) / c_g:
 distribution (Heckerman, Geiger and Chickering 1995). Only discrete parents count for the second: rows that are the same
 in continuous ones as well are copies of each other, and say nothing of what a new row would be.
 
+The noise of a row may depend on its parents, where the regression has one s_e for all. With e = mu - phi_k what a row
+left out is off by, e^2 = a |e|^2 in units of the precision, A_g the `neighbours(n)` distinct parent rows that lie
+nearest to g in the coordinates of the kernel, and o the mean of e^2 over all rows,
+
+    steadiness of g  =  o / ((o + sum of e^2 over the rows of A_g) / (1 + number of the rows of A_g))
+
+is by how much smaller errors are about there than everywhere; one row with the mean error keeps it from extremes. Times
+how near a prediction lies, it is that nearness with a noise of its own for every place (as weights of a heteroscedastic
+regression are from its residuals, Carroll and Ruppert 1988). With fewer than twice as many distinct rows of parents
+there is nowhere that is near, and what rows of the very same parents tell takes its place.
+
 Q is computed from a projection on pivots that miss next to nothing of K_PA against the noise, O(u m^2), or as it
 stands, O(u^3), where that takes too many and there are at most `EXACT_ROWS` distinct rows. Beyond, `missing` says what
 the pivots lack. Of more than `MOST_ROWS` rows evenly spaced ones stand for all.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial import cKDTree
 
 from kerncause.data import Points, occurrences
 from kerncause.linalg import Cholesky, shifted
@@ -65,6 +78,7 @@ class Nearness:
         near: (r, v) -a/2 |phi_l - mu|^2 up to a constant for each row.
         shares: (r, v) how often each value is predicted to occur; they sum to 1.
         counted: (r, v) the same from rows with the very same discrete parents.
+        local: (r, v) near with a noise of its own for each place among the parents, where there are places.
         missing: the trace that the projection of K_PA lacks, in units of the variance of the noise.
     """
 
@@ -73,16 +87,20 @@ class Nearness:
     near: Floats
     shares: Floats
     counted: Floats
+    local: Floats | None = None
     missing: float = 0.0
 
 
-def nearness(problem: Problem, parameters: Parameters, is_discrete: Sequence[bool]) -> Nearness:
+def nearness(
+    problem: Problem, parameters: Parameters, is_discrete: Sequence[bool], *, local_noise: bool = False
+) -> Nearness:
     """Return how near the prediction of each row from all others lies to every value of the response.
 
     Args:
         problem: the response and its parents.
         parameters: of their kernels.
         is_discrete: for each parent, whether rows with the same value are more than copies.
+        local_noise: whether to tell how steady rows are about each place.
     """
     everywhere, n = problem.response.counts / problem.n, problem.n
     problem = _thinned(problem)
@@ -103,13 +121,40 @@ def nearness(problem: Problem, parameters: Parameters, is_discrete: Sequence[boo
     mean, share = table @ M / counts[:, None], table / counts[:, None]
     near = a * (M[k] - 0.5 * np.diagonal(M)) - (M[k] - mean[g]) / noise2 - of_features[g]
     own = np.eye(v)[k]
-    predicted = np.maximum(own - ((own - share[g]) / noise2 + of_values[g]) / a, 0.0)
+    off = ((own - share[g]) / noise2 + of_values[g]) / a
     worth = noise2 / np.maximum(1.0 / a - noise2, RIDGE * noise2)
-    shares = worth * predicted + everywhere
+    shares = worth * np.maximum(own - off, 0.0) + everywhere
     shares /= shares.sum(axis=1, keepdims=True)
     alike = _with_equal(problem, is_discrete, codes, representatives, table)[g]
     counted = (alike - own + everywhere) / alike.sum(axis=1, keepdims=True)
-    return Nearness(table[g, k] * (n / problem.n), k, near, shares, counted, missing)
+    local = None
+    if local_noise and u > 2 * neighbours(problem.n):
+        squared = a[:, 0] * np.einsum("ij,ij->i", off @ M, off)
+        errors = np.bincount(g, table[g, k] * squared).astype(np.float64)
+        local = near * _steadiness(inputs.scaled(parameters.parents, points), counts, errors)[g, None]
+    return Nearness(table[g, k] * (n / problem.n), k, near, shares, counted, local, missing)
+
+
+def neighbours(n: float) -> int:
+    """Return how many distinct rows tell the noise of a place: many of them, and few of all, as n grows."""
+    return round(2.0 * math.sqrt(n))
+
+
+def _steadiness(coordinates: Floats, counts: Floats, errors: Floats) -> Floats:
+    """Return by how much smaller errors are about each distinct parent row than everywhere, its own left out, (u,).
+
+    Args:
+        coordinates: (u, d) of the distinct rows, in which the kernel measures distance.
+        counts: (u,) of their rows.
+        errors: (u,) sums of e^2 over their rows.
+    """
+    n = counts.sum()
+    # Where no row is off at all, every place is as steady as every other.
+    everywhere = max(errors.sum() / n, np.finfo(np.float64).tiny)
+    nearest = cKDTree(coordinates).query(coordinates, k=neighbours(n) + 1)[1]
+    others = nearest != np.arange(len(counts))[:, None]
+    rows = (counts[nearest] * others).sum(axis=1)
+    return np.asarray(everywhere * (rows + 1.0) / ((errors[nearest] * others).sum(axis=1) + everywhere))
 
 
 def _with_equal(
@@ -130,7 +175,8 @@ def nearness_bytes(rows: int, values: int) -> float:
     """Return the bytes held at the peak, roughly: features and what they are solved with, and tables of the values."""
     rows = min(rows, MOST_ROWS)
     exactly = 3.5 * rows if rows <= EXACT_ROWS else 0.0
-    return 8.0 * rows * (max(2.5 * min(rows, MOST_PIVOTS), exactly) + 12.0 * values)
+    about = 4.0 * neighbours(rows)
+    return 8.0 * rows * (max(2.5 * min(rows, MOST_PIVOTS), exactly, about) + 12.0 * values)
 
 
 def _thinned(problem: Problem) -> Problem:

@@ -334,7 +334,8 @@ class KernelScore(TableScore):
         cost = self._cost(subject)
         if self._is_probability(subject.target):
             is_discrete = [self.data.variable(name).level_codes is not None for name in subject.names]
-            rows = nearness(subject.problem, self._checked(fit, subject), is_discrete)
+            local_noise = self._options["noise"] == "local"
+            rows = nearness(subject.problem, self._checked(fit, subject), is_discrete, local_noise=local_noise)
             return replace(
                 fit,
                 value=log_probability(rows) - cost,

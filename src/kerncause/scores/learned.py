@@ -46,6 +46,7 @@ from kerncause.scores.response_model import ResponseModel
 from kerncause.text import quoted
 
 NOISE_FLOORS = ("none", "entropy")
+NOISES = ("even", "local")
 DISCRETE = ("density", "probability")
 # More than this many values are as good as continuous.
 MOST_VALUES = 50
@@ -73,6 +74,8 @@ class LearnedKernelScore(KernelScore):
         response_scaling: on what scale numbers are seen as what is to be explained; None: as `scaling`.
         discrete: of which likelihood responses of few values are: the `density` of their features, or the `probability`
             of the values (`kerncause.scores.probability`). Of `response_scaling="levels"` it must be `probability`.
+        noise: of probabilities: `even`, the same for all rows, or `local`, as rows with parents like theirs have it
+            (`kerncause.regression.left_out`).
         tie_weight: whether J counts pairs of tied values by weight; the paper does not.
         response_bounds: where s_x may lie, on standardised columns.
         parent_bounds: where each s_k may lie.
@@ -112,6 +115,7 @@ class LearnedKernelScore(KernelScore):
         response_kernel: str = "gaussian",
         noise_floor: str = "none",
         discrete: str = "density",
+        noise: str = "even",
     ) -> None:
         super().__init__(
             data,
@@ -141,7 +145,12 @@ class LearnedKernelScore(KernelScore):
             raise OptionError(f"discrete cannot be {quoted(discrete)}: choose {' or '.join(DISCRETE)}")
         if response_scaling == LEVELS and discrete != "probability":
             raise OptionError("response_scaling=levels is about the probability of levels: say discrete=probability")
+        if noise not in NOISES:
+            raise OptionError(f"noise cannot be {quoted(noise)}: choose {' or '.join(NOISES)}")
+        if noise == "local" and discrete != "probability":
+            raise OptionError("noise=local is about the probability of values: say discrete=probability")
         self._options["discrete"] = discrete
+        self._options["noise"] = noise
         self._options["tie_weight"] = tie_weight
         self._options["noise_floor"] = noise_floor
         self._options["response_kernel"] = response_kernel

@@ -6,14 +6,18 @@ and of continuous responses are on different footings, and so are those of an ev
 is wanted is the probability of the values. The regression predicts every row from all others
 (`kerncause.regression.left_out`); the nearer a prediction lies to a value, the more probable that is:
 
-    P(l | row i left out)  ~  exp(b_l + tau_1 log c_il + tau_2 log p_il - tau_3 a_i/2 |phi_l - mu_i|^2)
+    P(l | row i left out)  ~  exp(b_l + tau_1 log c_il + tau_2 log p_il - (tau_3 + tau_4 w_i) a_i/2 |phi_l - mu_i|^2)
     S                      =  max over b and tau >= 0 of sum_i log P(x_i)
 
 c_il is how often l occurs in rows with the same parents, p_il in rows with parents like these, and |phi_l - mu_i| how
 far it lies from what is predicted. Few rows tell most by the last, because values that lie near each other help out;
-many rows of few values tell most by the first, which takes relations and noise of any shape. b and the temperatures tau
-calibrate and combine them (Platt 1999; Guo et al. 2017). The maximum is unique, as log P is concave in all of them, and
-found by Newton's method, damped where it must be (Marquardt 1963); temperatures that would fall below 0 are held there.
+many rows of few values tell most by the first, which takes relations and noise of any shape. w_i is how much steadier
+rows with parents like these are than others: where noise depends on the parents, the right ones would else be charged
+for it. It has no part with `noise="even"`, nor where parents have few values (c_il takes such noise) or there are none.
+
+b and the temperatures tau calibrate and combine them (Platt 1999; Guo et al. 2017). The maximum is unique, as log P is
+concave in all of them, and found by Newton's method, damped where it must be (Marquardt 1963); temperatures that would
+fall below 0 are held there.
 
 * S is never above 0, and without parents it is -n H, with H the entropy: no parents are worth more than n H.
 * A parent that says nothing gains next to nothing: rows left out are predicted wrongly, and the temperatures are 0.
@@ -30,7 +34,6 @@ from kerncause.regression import Nearness
 
 Floats = npt.NDArray[np.float64]
 
-TEMPERATURES = 3
 # How near to the maximum, in nats; and a ridge on b, for values that no prediction is near to.
 ENOUGH = 1e-7
 RIDGE = 1e-6
@@ -44,16 +47,19 @@ def log_probability(rows: Nearness) -> float:
     """Return S."""
     v = rows.near.shape[1]
     # Subtracting the largest changes nothing and keeps tau times it within bounds.
-    near = rows.near - rows.near.max(axis=1, keepdims=True)
-    evidence = np.stack([np.log(rows.counted), np.log(rows.shares), near])
+    near = [
+        evidence - evidence.max(axis=1, keepdims=True) for evidence in (rows.near, rows.local) if evidence is not None
+    ]
+    evidence = np.stack([np.log(rows.counted), np.log(rows.shares), *near])
     return -min(_least_loss(rows, evidence), _entropy_of(rows, v))
 
 
 def _least_loss(rows: Nearness, evidence: Floats) -> float:
     """Minimise the loss over b and the temperatures."""
-    v = evidence.shape[2]
-    at = np.concatenate([np.zeros(v), [0.0, 1.0, 0.0]])
-    least = np.concatenate([np.full(v, -np.inf), np.zeros(TEMPERATURES)])
+    temperatures, _, v = evidence.shape
+    at = np.zeros(v + temperatures)
+    at[v + 1] = 1.0
+    least = np.concatenate([np.full(v, -np.inf), np.zeros(temperatures)])
     value, gradient = _loss(at, rows, evidence)
     H, damping = _curvature(at, rows, evidence), LEAST_DAMPING
     for _ in range(MOST_STEPS):
@@ -79,8 +85,8 @@ def _least_loss(rows: Nearness, evidence: Floats) -> float:
 
 def _predicted(parameters: Floats, evidence: Floats) -> tuple[Floats, Floats]:
     """Return log P, (r, v), and P."""
-    b, tau = parameters[:-TEMPERATURES], parameters[-TEMPERATURES:]
-    logits = b + tau[0] * evidence[0] + tau[1] * evidence[1] + tau[2] * evidence[2]
+    b, tau = np.split(parameters, [evidence.shape[2]])
+    logits = np.tensordot(tau, evidence, axes=1) + b
     logits -= logits.max(axis=1, keepdims=True)
     P = np.exp(logits)
     total = P.sum(axis=1, keepdims=True)
@@ -90,13 +96,13 @@ def _predicted(parameters: Floats, evidence: Floats) -> tuple[Floats, Floats]:
 
 def _loss(parameters: Floats, rows: Nearness, evidence: Floats) -> tuple[float, Floats]:
     """Return minus the sum of log P, and its gradient by b and the temperatures."""
-    b = parameters[:-TEMPERATURES]
+    b = parameters[: evidence.shape[2]]
     log_P, away = _predicted(parameters, evidence)
     of_value = np.arange(len(log_P)), rows.values
     away[of_value] -= 1.0
     away *= rows.counts[:, None]
     value = -float(rows.counts @ log_P[of_value]) + RIDGE * float(b @ b)
-    by_tau = evidence.reshape(TEMPERATURES, -1) @ away.ravel()
+    by_tau = evidence.reshape(len(evidence), -1) @ away.ravel()
     return value, np.concatenate([away.sum(axis=0) + 2.0 * RIDGE * b, by_tau])
 
 
@@ -105,14 +111,14 @@ def _curvature(parameters: Floats, rows: Nearness, evidence: Floats) -> Floats:
     _, P = _predicted(parameters, evidence)
     weighted = P * rows.counts[:, None]
     centred = evidence - (evidence * P).sum(axis=2, keepdims=True)
-    v = P.shape[1]
-    H = np.empty((v + TEMPERATURES, v + TEMPERATURES))
+    temperatures, _, v = evidence.shape
+    H = np.empty((v + temperatures, v + temperatures))
     H[:v, :v] = np.diag(weighted.sum(axis=0) + 2.0 * RIDGE) - P.T @ weighted
     H[v:, :v] = (centred * weighted).sum(axis=1)
     H[:v, v:] = H[v:, :v].T
-    flat = centred.reshape(TEMPERATURES, -1)
+    flat = centred.reshape(temperatures, -1)
     # Evidence that is the same for all values says nothing: a ridge keeps its temperature where it is.
-    H[v:, v:] = (flat * weighted.ravel()) @ flat.T + 2.0 * RIDGE * np.eye(TEMPERATURES)
+    H[v:, v:] = (flat * weighted.ravel()) @ flat.T + 2.0 * RIDGE * np.eye(temperatures)
     return H
 
 

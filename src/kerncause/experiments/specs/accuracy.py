@@ -20,7 +20,7 @@ from kerncause.discover import discover
 from kerncause.errors import DataWarning
 from kerncause.experiments.base import Cell, Experiment, Scale, Value
 from kerncause.experiments.draw import Panel, grid
-from kerncause.experiments.methods import BY_RANKS, METHODS, nearness
+from kerncause.experiments.methods import BY_LEVELS, BY_RANKS, METHODS, nearness
 from kerncause.experiments.specs.graphs import DENSITIES
 from kerncause.experiments.tables import FIRST_SEED, VARIABLES, network_table, simulated_table
 from kerncause.graphs import DAG
@@ -48,7 +48,14 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "adaptive-boss": {"search": "boss", "lookahead": 2, **CLOSELY},
     "adaptive-exact": {"search": "exact", **CLOSELY},
     "adaptive-sized": {"search": "exact", "prune": 3.0, "lookahead": 2, **LOOSELY},
-    "adaptive-levels": {"preset": "adaptive"},  # the search that suits the number of variables
+    "adaptive-levels": {
+        "search": "exact",
+        "prune": 3.0,
+        "lookahead": 3,
+        "score": "learned",
+        "score_options": BY_LEVELS,
+    },
+    "adaptive-local": {"preset": "adaptive"},  # the search that suits the number of variables
 }
 REFERENCE = "paper"
 
@@ -63,6 +70,10 @@ OTHER_KINDS = (*(kind for kind in KINDS if kind not in PAPER_KINDS), ISOLATED)
 # The optimum needs p 2^(p-1) scores: SACHS can be had with a limit on parents, CHILD not at all.
 MOST_PARENTS_OF_EXACT = {"sachs": 4}
 TOO_LARGE_FOR_EXACT = ("child",)
+# The search that a variant takes instead.
+SEARCH_INSTEAD: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "adaptive-levels": {"sachs": {"search": "boss", "lookahead": 2}, "child": {"search": "ges"}}
+}
 # BIC has no model of categories without order.
 TOO_STRANGE_FOR_BIC = ("nominal",)
 PANELS_BESIDE = 4
@@ -121,7 +132,7 @@ def _listed(grids: Sequence[Grid], seeds: Sequence[int], variants: Sequence[str]
 
 
 def _can_take(variant: str, kind: str) -> bool:
-    too_large = _is_exact(variant) and kind in TOO_LARGE_FOR_EXACT
+    too_large = _is_exact(variant) and kind in TOO_LARGE_FOR_EXACT and variant not in SEARCH_INSTEAD
     return not too_large and not (VARIANTS[variant].get("score") == "bic" and kind in TOO_STRANGE_FOR_BIC)
 
 
@@ -131,6 +142,10 @@ def _is_exact(variant: str) -> bool:
 
 def options_of(cell: Cell) -> dict[str, Any]:
     """Return the keyword arguments of `discover` for a cell."""
+    instead = SEARCH_INSTEAD.get(cell.method, {}).get(cell["kind"])
+    if instead is not None:
+        options = VARIANTS[cell.method]
+        return {"score": options["score"], "score_options": options["score_options"], **instead}
     limited = _is_exact(cell.method) and cell["kind"] in MOST_PARENTS_OF_EXACT
     return {
         **VARIANTS[cell.method],

@@ -34,6 +34,12 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     "response_scaling rank": {"response_scaling": "rank"},
     # Levels have probabilities, so discrete responses must have them too.
     "response_scaling levels": {"response_scaling": "levels", "discrete": "probability", "noise_floor": "entropy"},
+    "noise local": {
+        "response_scaling": "levels",
+        "discrete": "probability",
+        "noise_floor": "entropy",
+        "noise": "local",
+    },
     "categories delta": {"categories": "delta"},
     "discrete probability": {"discrete": "probability", "noise_floor": "entropy"},
     "evidence bic": {"evidence": "bic"},
