@@ -289,3 +289,11 @@ def test_an_edge_that_others_must_follow_is_judged_by_all_of_them():
 def test_a_score_that_was_not_calibrated_claims_nothing():
     x, y = wiggly_pair(0)
     assert direction(x, y, score="gp").probability == 0.5
+
+
+def test_levels_are_calibrated_with_the_noise_of_the_preset_alone():
+    rng = np.random.default_rng(3)
+    data = Dataset.from_frame(pd.DataFrame(rng.normal(size=(30, 2)), columns=["a", "b"]))
+    options = {"response_scaling": "levels", "discrete": "probability"}
+    assert footing_of(LearnedKernelScore(data, **options, noise="local")) == "levels"
+    assert footing_of(LearnedKernelScore(data, **options)) is None

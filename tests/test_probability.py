@@ -13,7 +13,7 @@ from kerncause import Dataset, LearnedKernelScore, OptionError, discover
 from kerncause.data import Points
 from kerncause.kernels import DIRECTION, ELLIPSOID, entropy, least_noise
 from kerncause.regression import Nearness, Parameters, Problem, left_out, nearness
-from kerncause.scores.probability import RIDGE, _curvature, _loss, log_probability
+from kerncause.scores.probability import RIDGE, _curvature, _loss, probability_of
 
 OPTIONS = {"noise_floor": "entropy", "response_scaling": "rank", "discrete": "probability"}
 
@@ -56,6 +56,10 @@ def by_hand(frame, parents, at, shape):
         same = rest & (P[i] == P).all(axis=1)
         counted[i] = (indicators[same].sum(axis=0) + indicators.mean(axis=0)) / (same.sum() + 1)
     return near, shares, counted, near * steadiness_by_hand(z, squared)[:, None]
+
+
+def log_probability(rows):
+    return probability_of(rows).log
 
 
 def steadiness_by_hand(z, squared):
@@ -155,6 +159,19 @@ def test_noise_that_depends_on_the_parents_is_not_charged_to_them():
 
     assert -0.1 <= gained(uneven(0.0)) < 3.0
     assert gained(uneven(1.0)) > 15.0
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_a_noise_of_its_own_is_taken_where_it_gains_more_than_its_price(spread):
+    data = uneven(spread)
+    options = {**OPTIONS, "response_scaling": "levels"}
+    even, free = (LearnedKernelScore(data, noise=noise, **options).fit("x", ["a"]) for noise in ("even", "local"))
+    at_a_price = LearnedKernelScore(data, noise="local", evidence="bic", **options).fit("x", ["a"])
+    parameter = 0.5 * math.log(data.n_rows)
+    gain = max(free.value - even.value - parameter, 0.0)
+    assert (gain > 0) == (spread > 0)
+    assert at_a_price.value == pytest.approx(even.value + gain - parameter, abs=1e-4)
+    assert at_a_price.complexity == pytest.approx(parameter * (2 if gain else 1))
 
 
 def test_rows_that_are_never_off_are_all_as_steady():

@@ -70,6 +70,10 @@ class Evidence:
         if self.kind == "none":
             raise OptionError("expected_degree (--expected-degree) needs evidence: set evidence=bic as well")
 
+    def of_parameters(self, n: int, parameters: int) -> float:
+        """Return d/2 log n for some parameters."""
+        return 0.0 if self.kind == "none" else 0.5 * parameters * math.log(n)
+
     def cost(self, n: int, parameters: int, parents: int, possible: int, dispersion: float = 1.0) -> float:
         """Return the nats to take off.
 
@@ -82,7 +86,7 @@ class Evidence:
         """
         if self.kind == "none" or not parents:
             return 0.0
-        return dispersion * (0.5 * parameters * math.log(n) - self._log_prior(parents, possible))
+        return dispersion * (self.of_parameters(n, parameters) - self._log_prior(parents, possible))
 
     def _log_prior(self, parents: int, possible: int) -> float:
         if self.expected_degree is None:

@@ -37,7 +37,7 @@ from kerncause.scores.evidence import Evidence, overdispersion
 from kerncause.scores.family import AUTOMATIC, FAMILIES, MOST_FILLED, START_SCALES, Family
 from kerncause.scores.optimise import Ascent, Interval, curvature, refine
 from kerncause.scores.parameters import R_NAMES, ScoreParameters, check_interval
-from kerncause.scores.probability import log_probability
+from kerncause.scores.probability import probability_of
 from kerncause.scores.response_model import ResponseModel
 from kerncause.scores.subject import How, Subject
 from kerncause.scores.table import TableScore, nothing_to_explain
@@ -336,23 +336,27 @@ class KernelScore(TableScore):
             is_discrete = [self.data.variable(name).level_codes is not None for name in subject.names]
             local_noise = self._options["noise"] == "local"
             rows = nearness(subject.problem, self._checked(fit, subject), is_discrete, local_noise=local_noise)
+            found = probability_of(rows, self._evidence.of_parameters(subject.sides.response.n, 1))
             return replace(
                 fit,
-                value=log_probability(rows) - cost,
-                complexity=cost,
+                value=found.log - cost,
+                complexity=cost + found.price,
                 is_probability=True,
                 error_bound=max(fit.error_bound, rows.missing),
                 certified=fit.certified and rows.missing <= MOST_MISSING,
             )
         return replace(fit, value=fit.value - cost, complexity=cost) if cost else fit
 
+    @property
+    def _evidence(self) -> Evidence:
+        return Evidence(self._options["evidence"], self._options["expected_degree"])
+
     def _cost(self, subject: Subject) -> float:
         """Return what evidence takes off."""
         names, response = subject.names, subject.sides.response
         parameters = subject.data.degrees_of_freedom(names) if subject.task.layout.signed else len(names)
-        evidence = Evidence(self._options["evidence"], self._options["expected_degree"])
         dispersion = 1.0 if self._is_probability(subject.target) else max(overdispersion(response), 1.0)
-        return evidence.cost(response.n, parameters, len(names), len(self.data.names) - 1, dispersion)
+        return self._evidence.cost(response.n, parameters, len(names), len(self.data.names) - 1, dispersion)
 
     def _is_probability(self, target: str) -> bool:
         """Tell whether the probability of a variable is what is reported, not its density."""

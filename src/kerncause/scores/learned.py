@@ -86,11 +86,14 @@ class LearnedKernelScore(KernelScore):
     def direction_footing(self) -> str | None:
         """On which footing directions are compared, if it was measured what that is worth (`kerncause.directions`).
 
-        Preferences depend on the scale of the responses and on their kernel; a parent costs the same either way.
+        Preferences depend on the scale of the responses, on their kernel and on their noise; a parent costs the same
+        either way.
         """
         if (self._options["scaling"], self._options["response_kernel"]) != ("standard", "gaussian"):
             return None
-        footings = {None: "values", "standard": "values", "rank": "ranks", LEVELS: "levels"}
+        # Of numbers by their values and their ranks, which have densities, the noise is always even.
+        levels = "levels" if self._options["noise"] == "local" else None
+        footings = {None: "values", "standard": "values", "rank": "ranks", LEVELS: levels}
         return footings.get(self._options["response_scaling"])
 
     def __init__(

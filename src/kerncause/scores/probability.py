@@ -13,7 +13,9 @@ c_il is how often l occurs in rows with the same parents, p_il in rows with pare
 far it lies from what is predicted. Few rows tell most by the last, because values that lie near each other help out;
 many rows of few values tell most by the first, which takes relations and noise of any shape. w_i is how much steadier
 rows with parents like these are than others: where noise depends on the parents, the right ones would else be charged
-for it. It has no part with `noise="even"`, nor where parents have few values (c_il takes such noise) or there are none.
+for it. It has no part with `noise="even"`, nor where parents have few values (c_il takes such noise) or there are none;
+and because noise looks uneven by chance, too, evidence charges for tau_4 as for any parameter, and w_i is taken only
+where it gains more than that.
 
 b and the temperatures tau calibrate and combine them (Platt 1999; Guo et al. 2017). The maximum is unique, as log P is
 concave in all of them, and found by Newton's method, damped where it must be (Marquardt 1963); temperatures that would
@@ -25,6 +27,8 @@ fall below 0 are held there.
 
 The parameters of the kernels remain those that maximise the likelihood of the features.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -43,22 +47,44 @@ SUFFICIENT = 1e-4
 LEAST_DAMPING, LITTLE_DAMPING, MOST_DAMPING = 1e-9, 1e-3, 1e9
 
 
-def log_probability(rows: Nearness) -> float:
-    """Return S."""
+@dataclass(frozen=True)
+class Probability:
+    """What the probability of a response is.
+
+    Attributes:
+        log: S, less the price.
+        price: what was paid for a noise of its own for each place: nothing where that does not gain as much.
+    """
+
+    log: float
+    price: float
+
+
+def probability_of(rows: Nearness, price: float = 0.0) -> Probability:
+    """Return S, with a noise of its own for each place if that gains more than its price."""
     v = rows.near.shape[1]
-    # Subtracting the largest changes nothing and keeps tau times it within bounds.
-    near = [
-        evidence - evidence.max(axis=1, keepdims=True) for evidence in (rows.near, rows.local) if evidence is not None
-    ]
-    evidence = np.stack([np.log(rows.counted), np.log(rows.shares), *near])
-    return -min(_least_loss(rows, evidence), _entropy_of(rows, v))
-
-
-def _least_loss(rows: Nearness, evidence: Floats) -> float:
-    """Minimise the loss over b and the temperatures."""
-    temperatures, _, v = evidence.shape
-    at = np.zeros(v + temperatures)
+    evidence = np.stack([np.log(rows.counted), np.log(rows.shares), _below_zero(rows.near)])
+    at = np.zeros(v + len(evidence))
     at[v + 1] = 1.0
+    at, loss = _least_loss(rows, evidence, at)
+    paid = 0.0
+    if rows.local is not None:
+        evidence = np.concatenate([evidence, _below_zero(rows.local)[None]])
+        _, locally = _least_loss(rows, evidence, np.append(at, 0.0))
+        if locally + price < loss:
+            loss, paid = locally + price, price
+    alone = _entropy_of(rows, v)
+    return Probability(-loss, paid) if loss < alone else Probability(-alone, 0.0)
+
+
+def _below_zero(evidence: Floats) -> Floats:
+    """Subtract the largest of each row, which changes nothing and keeps tau times it within bounds."""
+    return np.asarray(evidence - evidence.max(axis=1, keepdims=True))
+
+
+def _least_loss(rows: Nearness, evidence: Floats, at: Floats) -> tuple[Floats, float]:
+    """Minimise the loss over b and the temperatures, from a place on; return where it is least, and the loss there."""
+    temperatures, _, v = evidence.shape
     least = np.concatenate([np.full(v, -np.inf), np.zeros(temperatures)])
     value, gradient = _loss(at, rows, evidence)
     H, damping = _curvature(at, rows, evidence), LEAST_DAMPING
@@ -80,7 +106,7 @@ def _least_loss(rows: Nearness, evidence: Floats) -> float:
             break
         else:
             damping = max(10.0 * damping, LITTLE_DAMPING)
-    return value
+    return at, value
 
 
 def _predicted(parameters: Floats, evidence: Floats) -> tuple[Floats, Floats]:
