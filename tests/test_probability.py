@@ -63,14 +63,19 @@ def log_probability(rows):
 
 
 def steadiness_by_hand(z, squared):
-    """The mean error of all over that of the neighbours and of one more row, for rows that all differ."""
-    count = round(2 * math.sqrt(len(z)))
-    if len(np.unique(z, axis=0)) <= 2 * count:
+    """The mean error of all over that of the rows about a row and of one more, whole places at once."""
+    if z.shape[1] == 0:
         return np.ones(len(z))
+    count = round(0.5 * len(z) ** 0.8)
     w = np.empty(len(z))
     for i in range(len(z)):
-        nearest = sorted((np.linalg.norm(z[j] - z[i]), j) for j in range(len(z)) if j != i)[:count]
-        w[i] = squared.mean() / np.mean([squared.mean(), *(squared[j] for _, j in nearest)])
+        about = []
+        distances = np.linalg.norm(z - z[i], axis=1)
+        for distance in np.unique(distances.round(12)):
+            if len(about) >= count:
+                break
+            about += [j for j in np.flatnonzero(np.abs(distances - distance) < 1e-9) if j != i]
+        w[i] = squared.mean() / np.mean([squared.mean(), *squared[about]])
     return w
 
 
@@ -99,7 +104,7 @@ def test_rows_left_out_are_predicted_as_by_a_fit_without_them(
     at = Parameters(1.3, np.array(values), 0.2)
     problem = Problem(points_of(frame, "x"), tuple(points_of(frame, p) for p in parents), shape=shape)
     found = nearness(problem, at, [True] * len(parents), local_noise=True)
-    assert (found.local is None) == (is_coarse or not parents)
+    assert (found.local is None) == (not parents)
     codes = problem.response.codes
     rows = Nearness(np.ones(len(codes)), codes, *by_hand(frame, parents, at, shape))
     # Rows that are alike stand together: compare what each row adds to the likelihood of any calibration.
@@ -176,14 +181,17 @@ def test_a_noise_of_its_own_is_taken_where_it_gains_more_than_its_price(spread):
 
 def test_rows_that_are_never_off_are_all_as_steady():
     at, zeros = np.arange(50.0)[:, None], np.zeros(50)
-    np.testing.assert_allclose(left_out._steadiness(at, np.ones(50), zeros), 15.0, rtol=0.05)
+    once = np.ones((50, 1))
+    count = left_out.neighbours(50)
+    steadiness = left_out._steadiness(at, once, np.arange(50), zeros, np.zeros(50, dtype=np.int64))
+    np.testing.assert_allclose(steadiness, count + 1.0, rtol=0.1)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"noise": "odd"}, "noise cannot be 'odd': choose even or local"),
-        ({"noise": "local", "discrete": "density"}, "noise=local is about the probability of values"),
+        ({"noise": "local", "response_scaling": "rank"}, "noise=local is about the probability of levels"),
     ],
 )
 def test_noise_that_cannot_be(options, said):

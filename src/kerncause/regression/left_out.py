@@ -26,15 +26,15 @@ distribution (Heckerman, Geiger and Chickering 1995). Only discrete parents coun
 in continuous ones as well are copies of each other, and say nothing of what a new row would be.
 
 The noise of a row may depend on its parents, where the regression has one s_e for all. With e = mu - phi_k what a row
-left out is off by, e^2 = a |e|^2 in units of the precision, A_g the `neighbours(n)` distinct parent rows that lie
-nearest to g in the coordinates of the kernel, and o the mean of e^2 over all rows,
+left out is off by, e^2 = a |e|^2 in units of the precision, o the mean of e^2 over all rows, and A the rows about row i:
+those with the same parents, and with the parents that lie nearest in the coordinates of the kernel until there are
+`neighbours(n)`, places that are equally near at once, i itself not counted,
 
-    steadiness of g  =  o / ((o + sum of e^2 over the rows of A_g) / (1 + number of the rows of A_g))
+    steadiness of i  =  o / ((o + sum of e^2 over A) / (1 + number of A))
 
 is by how much smaller errors are about there than everywhere; one row with the mean error keeps it from extremes. Times
 how near a prediction lies, it is that nearness with a noise of its own for every place (as weights of a heteroscedastic
-regression are from its residuals, Carroll and Ruppert 1988). With fewer than twice as many distinct rows of parents
-there is nowhere that is near, and what rows of the very same parents tell takes its place.
+regression are from its residuals, Carroll and Ruppert 1988).
 
 Q is computed from a projection on pivots that miss next to nothing of K_PA against the noise, O(u m^2), or as it
 stands, O(u^3), where that takes too many and there are at most `EXACT_ROWS` distinct rows. Beyond, `missing` says what
@@ -66,6 +66,8 @@ MOST_ROWS = 10_000
 LACK = 0.01
 # Predictions are worth no more rows than one over this.
 RIDGE = 1e-9
+# Distances in units of bandwidths that differ by rounding alone.
+EQUALLY_NEAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,7 @@ class Nearness:
         near: (r, v) -a/2 |phi_l - mu|^2 up to a constant for each row.
         shares: (r, v) how often each value is predicted to occur; they sum to 1.
         counted: (r, v) the same from rows with the very same discrete parents.
-        local: (r, v) near with a noise of its own for each place among the parents, where there are places.
+        local: (r, v) near with a noise of its own for each place among the parents, if asked for and there are several.
         missing: the trace that the projection of K_PA lacks, in units of the variance of the noise.
     """
 
@@ -128,33 +130,54 @@ def nearness(
     alike = _with_equal(problem, is_discrete, codes, representatives, table)[g]
     counted = (alike - own + everywhere) / alike.sum(axis=1, keepdims=True)
     local = None
-    if local_noise and u > 2 * neighbours(problem.n):
+    if local_noise and u > 1:
         squared = a[:, 0] * np.einsum("ij,ij->i", off @ M, off)
-        errors = np.bincount(g, table[g, k] * squared).astype(np.float64)
-        local = near * _steadiness(inputs.scaled(parameters.parents, points), counts, errors)[g, None]
+        steadiness = _steadiness(inputs.scaled(parameters.parents, points), table, g, squared, k)
+        local = near * steadiness[:, None]
     return Nearness(table[g, k] * (n / problem.n), k, near, shares, counted, local, missing)
 
 
 def neighbours(n: float) -> int:
-    """Return how many distinct rows tell the noise of a place: many of them, and few of all, as n grows."""
-    return round(2.0 * math.sqrt(n))
+    """Return how many rows tell the noise of a place: for one parent, the rate at which a smooth function is learned."""
+    return round(0.5 * n**0.8)
 
 
-def _steadiness(coordinates: Floats, counts: Floats, errors: Floats) -> Floats:
-    """Return by how much smaller errors are about each distinct parent row than everywhere, its own left out, (u,).
+def _steadiness(coordinates: Floats, table: Floats, g: Ints, squared: Floats, k: Ints) -> Floats:
+    """Return by how much smaller errors are about each cell's place than everywhere, a row itself left out, (r,).
 
     Args:
-        coordinates: (u, d) of the distinct rows, in which the kernel measures distance.
-        counts: (u,) of their rows.
-        errors: (u,) sums of e^2 over their rows.
+        coordinates: (u, d) of the distinct parent rows, in which the kernel measures distance.
+        table: (u, v) how many rows have which value.
+        g: (r,) the distinct row of each cell that is not empty.
+        squared: (r,) e^2 of its rows.
+        k: (r,) its value.
     """
+    counts = table.sum(axis=1)
     n = counts.sum()
+    errors = np.bincount(g, table[g, k] * squared, len(counts))
     # Where no row is off at all, every place is as steady as every other.
     everywhere = max(errors.sum() / n, np.finfo(np.float64).tiny)
-    nearest = cKDTree(coordinates).query(coordinates, k=neighbours(n) + 1)[1]
-    others = nearest != np.arange(len(counts))[:, None]
-    rows = (counts[nearest] * others).sum(axis=1)
-    return np.asarray(everywhere * (rows + 1.0) / ((errors[nearest] * others).sum(axis=1) + everywhere))
+    rows, summed = _sums_about(coordinates, counts, errors, neighbours(n) + 1)
+    others = np.maximum(summed[g] - squared, 0.0)
+    return np.asarray(everywhere * rows[g] / (others + everywhere))
+
+
+def _sums_about(coordinates: Floats, counts: Floats, errors: Floats, wanted: int) -> tuple[Floats, Floats]:
+    """Return the rows and the errors of as many places about each, the nearest first, as have the rows wanted.
+
+    Places that are equally near count all or none, so that which comes first does not matter.
+    """
+    tree = cKDTree(coordinates)
+    distances, nearest = tree.query(coordinates, k=range(1, min(wanted + 1, len(counts)) + 1))
+    enough = np.argmax(np.cumsum(counts[nearest], axis=1) >= min(wanted, counts.sum()), axis=1)
+    reach = np.take_along_axis(distances, enough[:, None], axis=1) * (1.0 + EQUALLY_NEAR) + EQUALLY_NEAR
+    is_about = distances <= reach
+    rows, summed = ((each[nearest] * is_about).sum(axis=1) for each in (counts, errors))
+    if nearest.shape[1] < len(counts):
+        for i in np.flatnonzero(is_about[:, -1]):  # there may be more that are as near
+            about = tree.query_ball_point(coordinates[i], reach[i, 0])
+            rows[i], summed[i] = counts[about].sum(), errors[about].sum()
+    return rows, summed
 
 
 def _with_equal(

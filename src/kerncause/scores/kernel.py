@@ -334,7 +334,8 @@ class KernelScore(TableScore):
         cost = self._cost(subject)
         if self._is_probability(subject.target):
             is_discrete = [self.data.variable(name).level_codes is not None for name in subject.names]
-            local_noise = self._options["noise"] == "local"
+            is_number = self.data.variable(subject.target).level_codes is None
+            local_noise = is_number and self._options["noise"] == "local"
             rows = nearness(subject.problem, self._checked(fit, subject), is_discrete, local_noise=local_noise)
             found = probability_of(rows, self._evidence.of_parameters(subject.sides.response.n, 1))
             return replace(

@@ -74,7 +74,7 @@ class LearnedKernelScore(KernelScore):
         response_scaling: on what scale numbers are seen as what is to be explained; None: as `scaling`.
         discrete: of which likelihood responses of few values are: the `density` of their features, or the `probability`
             of the values (`kerncause.scores.probability`). Of `response_scaling="levels"` it must be `probability`.
-        noise: of probabilities: `even`, the same for all rows, or `local`, as rows with parents like theirs have it
+        noise: of levels: `even`, the same for all rows, or `local`, as rows with parents like theirs have it
             (`kerncause.regression.left_out`).
         tie_weight: whether J counts pairs of tied values by weight; the paper does not.
         response_bounds: where s_x may lie, on standardised columns.
@@ -150,8 +150,8 @@ class LearnedKernelScore(KernelScore):
             raise OptionError("response_scaling=levels is about the probability of levels: say discrete=probability")
         if noise not in NOISES:
             raise OptionError(f"noise cannot be {quoted(noise)}: choose {' or '.join(NOISES)}")
-        if noise == "local" and discrete != "probability":
-            raise OptionError("noise=local is about the probability of values: say discrete=probability")
+        if noise == "local" and response_scaling != LEVELS:
+            raise OptionError("noise=local is about the probability of levels: say response_scaling=levels")
         self._options["discrete"] = discrete
         self._options["noise"] = noise
         self._options["tie_weight"] = tie_weight

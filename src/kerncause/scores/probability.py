@@ -13,9 +13,9 @@ c_il is how often l occurs in rows with the same parents, p_il in rows with pare
 far it lies from what is predicted. Few rows tell most by the last, because values that lie near each other help out;
 many rows of few values tell most by the first, which takes relations and noise of any shape. w_i is how much steadier
 rows with parents like these are than others: where noise depends on the parents, the right ones would else be charged
-for it. It has no part with `noise="even"`, nor where parents have few values (c_il takes such noise) or there are none;
-and because noise looks uneven by chance, too, evidence charges for tau_4 as for any parameter, and w_i is taken only
-where it gains more than that.
+for it. It has no part with `noise="even"`, nor of responses whose values are few to begin with: p_il can tell those one
+by one. And because noise looks uneven by chance, too, evidence charges for tau_4 as for any parameter, and w_i is taken
+only where it gains more than that.
 
 b and the temperatures tau calibrate and combine them (Platt 1999; Guo et al. 2017). The maximum is unique, as log P is
 concave in all of them, and found by Newton's method, damped where it must be (Marquardt 1963); temperatures that would
