@@ -26,8 +26,8 @@ distribution (Heckerman, Geiger and Chickering 1995). Only discrete parents coun
 in continuous ones as well are copies of each other, and say nothing of what a new row would be.
 
 The noise of a row may depend on its parents, where the regression has one s_e for all. With e = mu - phi_k what a row
-left out is off by, e^2 = a |e|^2 in units of the precision, o the mean of e^2 over all rows, and A the rows about row i:
-those with the same parents, and with the parents that lie nearest in the coordinates of the kernel until there are
+left out is off by, e^2 = a |e|^2 in units of the precision, o the mean of e^2 over all rows, and A the rows about row
+i: those with the same parents, and with the parents that lie nearest in the coordinates of the kernel until there are
 `neighbours(n)`, places that are equally near at once, i itself not counted,
 
     steadiness of i  =  o / ((o + sum of e^2 over A) / (1 + number of A))
@@ -138,8 +138,8 @@ def nearness(
 
 
 def neighbours(n: float) -> int:
-    """Return how many rows tell the noise of a place: for one parent, the rate at which a smooth function is learned."""
-    return round(0.5 * n**0.8)
+    """Return how many rows tell the noise of a place: the rate at which smooth functions of one parent are learned."""
+    return round(0.5 * math.pow(n, 0.8))
 
 
 def _steadiness(coordinates: Floats, table: Floats, g: Ints, squared: Floats, k: Ints) -> Floats:
@@ -154,7 +154,7 @@ def _steadiness(coordinates: Floats, table: Floats, g: Ints, squared: Floats, k:
     """
     counts = table.sum(axis=1)
     n = counts.sum()
-    errors = np.bincount(g, table[g, k] * squared, len(counts))
+    errors = np.bincount(g, table[g, k] * squared, len(counts)).astype(np.float64)
     # Where no row is off at all, every place is as steady as every other.
     everywhere = max(errors.sum() / n, np.finfo(np.float64).tiny)
     rows, summed = _sums_about(coordinates, counts, errors, neighbours(n) + 1)
@@ -168,14 +168,15 @@ def _sums_about(coordinates: Floats, counts: Floats, errors: Floats, wanted: int
     Places that are equally near count all or none, so that which comes first does not matter.
     """
     tree = cKDTree(coordinates)
-    distances, nearest = tree.query(coordinates, k=range(1, min(wanted + 1, len(counts)) + 1))
+    most = min(wanted + 1, len(counts))
+    distances, nearest = map(np.asarray, tree.query(coordinates, k=range(1, most + 1)))
     enough = np.argmax(np.cumsum(counts[nearest], axis=1) >= min(wanted, counts.sum()), axis=1)
-    reach = np.take_along_axis(distances, enough[:, None], axis=1) * (1.0 + EQUALLY_NEAR) + EQUALLY_NEAR
-    is_about = distances <= reach
+    reach = distances[np.arange(len(counts)), enough] * (1.0 + EQUALLY_NEAR) + EQUALLY_NEAR
+    is_about = distances <= reach[:, None]
     rows, summed = ((each[nearest] * is_about).sum(axis=1) for each in (counts, errors))
     if nearest.shape[1] < len(counts):
         for i in np.flatnonzero(is_about[:, -1]):  # there may be more that are as near
-            about = tree.query_ball_point(coordinates[i], reach[i, 0])
+            about = tree.query_ball_point(coordinates[i], reach[i])
             rows[i], summed[i] = counts[about].sum(), errors[about].sum()
     return rows, summed
 
