@@ -1,6 +1,7 @@
 """Discrete responses by their probability: rows left out one by one, the calibration, the entropy as a limit."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from kerncause.kernels import DIRECTION, ELLIPSOID, entropy, least_noise
 from kerncause.regression import Nearness, Parameters, Problem, left_out, nearness
 from kerncause.scores.probability import RIDGE, _curvature, _loss, probability_of
 
+SACHS = Path(__file__).parent.parent / "examples" / "sachs.csv"
 OPTIONS = {"noise_floor": "entropy", "response_scaling": "rank", "discrete": "probability"}
 
 
@@ -235,8 +237,9 @@ def test_the_calibration_has_the_right_slope_and_is_the_maximum():
     rows = Nearness(counts, values, rng.normal(size=(30, 4)), shares, counted, rng.normal(size=(30, 4)))
     evidence = evidence_of(rows)
     at = np.concatenate([rng.normal(size=4), [0.7, 0.2, 0.4, 0.3]])
-    slope = approx_fprime(at, lambda p: _loss(p, rows, evidence)[0], 1e-7)
-    np.testing.assert_allclose(_loss(at, rows, evidence)[1], slope, rtol=1e-4, atol=1e-4)
+    for price in (0.0, 2.5):
+        slope = approx_fprime(at, lambda p, price=price: _loss(p, rows, evidence, price)[0], 1e-7)
+        np.testing.assert_allclose(_loss(at, rows, evidence, price)[1], slope, rtol=1e-4, atol=1e-4)
     bends = [approx_fprime(at, lambda p, i=i: _loss(p, rows, evidence)[1][i], 1e-7) for i in range(len(at))]
     np.testing.assert_allclose(_curvature(at, rows, evidence), bends, rtol=1e-4, atol=1e-4 + RIDGE)
     best = min(
@@ -319,6 +322,70 @@ def interpolated(n=200, seed=5):
     rng = np.random.default_rng(seed)
     x = (rng.random(n) < 0.15).astype(float) * rng.integers(1, 4, size=n)
     return pd.DataFrame({"x": x, **{f"p{k}": rng.normal(size=n) for k in range(4)}})
+
+
+@pytest.mark.parametrize("parents", [["a", "b"], ["a"], []])
+def test_counts_are_overrated_by_what_rows_left_out_gain_over_rows_in_turn(parents):
+    frame = table(90, is_coarse=True)
+    problem = Problem(points_of(frame, "x"), tuple(points_of(frame, name) for name in parents))
+    found = nearness(problem, Parameters(1.3, np.ones(len(parents)), 0.2), [True] * len(parents))
+    everywhere = frame["x"].value_counts(normalize=True)
+
+    def above(groups):
+        """Log probability of rows left out of their group, less that of rows predicted from those before them."""
+        left_out = in_turn = 0.0
+        for _, x in frame["x"].groupby(groups):
+            for i in range(len(x)):
+                prior = everywhere[x.iloc[i]]
+                left_out += math.log(((x == x.iloc[i]).sum() - 1 + prior) / len(x))
+                in_turn += math.log(((x.iloc[:i] == x.iloc[i]).sum() + prior) / (i + 1))
+        return left_out - in_turn
+
+    one = np.zeros(len(frame))
+    groups = [frame[name] for name in parents] or one
+    assert found.overrated == pytest.approx(above(groups) - above(one), abs=1e-9)
+    assert (found.overrated > 1.0) == bool(parents)
+
+
+def test_only_discrete_parents_are_counted():
+    frame = table(90)
+    problem = Problem(points_of(frame, "x"), (points_of(frame, "a"),))
+    at = Parameters(1.3, np.ones(1), 0.2)
+    assert nearness(problem, at, [False]).overrated == 0.0
+    assert nearness(problem, at, [True]).overrated == pytest.approx(0.0)  # nothing is counted twice
+
+
+@pytest.mark.parametrize("price", [0.0, 2.0, 8.0, 1000.0])
+def test_counting_is_charged_for_by_the_part_it_has(price):
+    frame = table(200, is_coarse=True)
+    problem = Problem(points_of(frame, "x"), (points_of(frame, "a"),))
+    rows = nearness(problem, Parameters(1.3, np.array([1000.0]), 0.9), [True])
+    evidence = np.stack([np.log(rows.counted), np.log(rows.shares), rows.near])
+    parts = np.linspace(0.0, 2.0, 201)
+    bounds = [(None, None)] * 3 + [(0, None)] * 2
+
+    def least(part):
+        """The loss with that part of counting, whatever it costs."""
+        return minimize(lambda p: _loss(np.insert(p, 3, part), rows, evidence)[0], [0, 0, 0, 1, 0], bounds=bounds).fun
+
+    slowly = np.array([least(part) for part in parts]) + price * parts
+    found = probability_of(rows, of_counting=price)
+    assert found.log == pytest.approx(-slowly.min(), abs=0.01)
+    assert found.price == pytest.approx(price * parts[slowly.argmin()], abs=0.05 * max(price, 1.0))
+    assert (found.price > 0.1) == (price in (2.0, 8.0))
+
+
+def test_counts_that_differ_by_chance_are_no_evidence():
+    # Given its two parents, Jnk is independent of Erk, but not by far: chi-squared, p = 0.001.
+    data = Dataset.from_frame(pd.read_csv(SACHS))
+    both, three = ["PKA", "PKC"], ["PKA", "PKC", "Erk"]
+
+    def gained(**options):
+        score = LearnedKernelScore(data, kernel="auto", **OPTIONS, **options)
+        return score.local_score("Jnk", three) - score.local_score("Jnk", both)
+
+    assert gained() > 4.0
+    assert gained(evidence="bic") < -4.0
 
 
 def test_what_cannot_be_known_gains_nothing():

@@ -25,6 +25,14 @@ Rows with the very same parents, without the kernel, give (N_g - e_k + f) / c_g:
 distribution (Heckerman, Geiger and Chickering 1995). Only discrete parents count for the second: rows that are the same
 in continuous ones as well are copies of each other, and say nothing of what a new row would be.
 
+Rows left out overrate a table of counts: that charges for its parameters as AIC does, as many nats as it has, whatever
+n. One after the other, each row predicted from those before it, the same distribution gives the evidence of the table,
+
+    sum over g of (sum over l of log(Gamma(N_gl + f_l) / Gamma(f_l)) - log Gamma(N_g + 1))
+
+which charges about log n / 2 for each and is what discrete Bayesian networks are scored by. `overrated` is by how much
+the first is above it, less the same of one table for all rows.
+
 The noise of a row may depend on its parents, where the regression has one s_e for all. With e = mu - phi_k what a row
 left out is off by, e^2 = a |e|^2 in units of the precision, o the mean of e^2 over all rows, and A the rows about row
 i: those with the same parents, and with the parents that lie nearest in the coordinates of the kernel until there are
@@ -48,6 +56,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
+from scipy.special import gammaln
 
 from kerncause.data import Points, occurrences
 from kerncause.linalg import Cholesky, shifted
@@ -82,6 +91,7 @@ class Nearness:
         counted: (r, v) the same from rows with the very same discrete parents.
         local: (r, v) near with a noise of its own for each place among the parents, if asked for and there are several.
         missing: the trace that the projection of K_PA lacks, in units of the variance of the noise.
+        overrated: by how many nats the probability of `counted` is above that of its rows one after the other.
     """
 
     counts: Floats
@@ -91,6 +101,7 @@ class Nearness:
     counted: Floats
     local: Floats | None = None
     missing: float = 0.0
+    overrated: float = 0.0
 
 
 def nearness(
@@ -127,14 +138,16 @@ def nearness(
     worth = noise2 / np.maximum(1.0 / a - noise2, RIDGE * noise2)
     shares = worth * np.maximum(own - off, 0.0) + everywhere
     shares /= shares.sum(axis=1, keepdims=True)
-    alike = _with_equal(problem, is_discrete, codes, representatives, table)[g]
+    equal, of_row = _with_equal(problem, is_discrete, codes, representatives, table)
+    alike = equal[of_row[g]]
     counted = (alike - own + everywhere) / alike.sum(axis=1, keepdims=True)
     local = None
     if local_noise and u > 1:
         squared = a[:, 0] * np.einsum("ij,ij->i", off @ M, off)
         steadiness = _steadiness(inputs.scaled(parameters.parents, points), table, g, squared, k)
         local = near * steadiness[:, None]
-    return Nearness(table[g, k] * (n / problem.n), k, near, shares, counted, local, missing)
+    overrated = _overrated(equal, everywhere) - _overrated(equal.sum(axis=0, keepdims=True), everywhere)
+    return Nearness(table[g, k] * (n / problem.n), k, near, shares, counted, local, missing, max(overrated, 0.0))
 
 
 def neighbours(n: float) -> int:
@@ -183,16 +196,25 @@ def _sums_about(coordinates: Floats, counts: Floats, errors: Floats, wanted: int
 
 def _with_equal(
     problem: Problem, is_discrete: Sequence[bool], codes: Ints, representatives: Ints, table: Floats
-) -> Floats:
-    """Return, for each distinct row of the parents, how often values occur with the same discrete parents, (u, v)."""
+) -> tuple[Floats, Ints]:
+    """Return how often values occur with the same discrete parents, (d, v), and which of those each row has, (u,)."""
     if all(is_discrete):
-        return table
+        return table, np.arange(len(table))
     discrete = tuple(parent for parent, kept in zip(problem.parents, is_discrete, strict=True) if kept)
     number, _ = distinct_parents(replace(problem, parents=discrete))
     of_row = number[representatives]
     summed = np.zeros((int(number.max()) + 1, table.shape[1]))
     np.add.at(summed, of_row, table)
-    return np.asarray(summed[of_row])
+    return summed, of_row
+
+
+def _overrated(table: Floats, everywhere: Floats) -> float:
+    """Return by how much more probable counts make rows that are left out than rows that come one after the other."""
+    g, k = np.nonzero(table)
+    counts, prior, totals = table[g, k], everywhere[k], table.sum(axis=1)
+    left_out = counts @ np.log((counts - 1.0 + prior) / totals[g])
+    in_turn = (gammaln(counts + prior) - gammaln(prior)).sum() - gammaln(totals + 1.0).sum()
+    return float(left_out - in_turn)
 
 
 def nearness_bytes(rows: int, values: int) -> float:

@@ -337,7 +337,8 @@ class KernelScore(TableScore):
             is_number = self.data.variable(subject.target).level_codes is None
             local_noise = is_number and self._options["noise"] == "local"
             rows = nearness(subject.problem, self._checked(fit, subject), is_discrete, local_noise=local_noise)
-            found = probability_of(rows, self._evidence.of_parameters(subject.sides.response.n, 1))
+            of_counting = 0.0 if self._options["evidence"] == "none" else rows.overrated
+            found = probability_of(rows, self._evidence.of_parameters(subject.sides.response.n, 1), of_counting)
             return replace(
                 fit,
                 value=found.log - cost,

@@ -17,6 +17,9 @@ for it. It has no part with `noise="even"`, nor of responses whose values are fe
 by one. And because noise looks uneven by chance, too, evidence charges for tau_4 as for any parameter, and w_i is taken
 only where it gains more than that.
 
+Of rows left out, a table of counts gains from a further parent that says nothing as often with many rows as with few.
+So evidence charges for it what it is overrated by (`Nearness.overrated`), times tau_1, the part that it has.
+
 b and the temperatures tau calibrate and combine them (Platt 1999; Guo et al. 2017). The maximum is unique, as log P is
 concave in all of them, and found by Newton's method, damped where it must be (Marquardt 1963); temperatures that would
 fall below 0 are held there.
@@ -60,19 +63,26 @@ class Probability:
     price: float
 
 
-def probability_of(rows: Nearness, price: float = 0.0) -> Probability:
-    """Return S, with a noise of its own for each place if that gains more than its price."""
+def probability_of(rows: Nearness, price: float = 0.0, of_counting: float = 0.0) -> Probability:
+    """Return S less what it costs, with a noise of its own for each place if that gains more than its price.
+
+    Args:
+        rows: how near predictions lie.
+        price: of a noise of its own for each place.
+        of_counting: the price of tau_1 at 1.
+    """
     v = rows.near.shape[1]
     evidence = np.stack([np.log(rows.counted), np.log(rows.shares), _below_zero(rows.near)])
     at = np.zeros(v + len(evidence))
     at[v + 1] = 1.0
-    at, loss = _least_loss(rows, evidence, at)
+    at, loss = _least_loss(rows, evidence, at, of_counting)
     paid = 0.0
     if rows.local is not None:
         evidence = np.concatenate([evidence, _below_zero(rows.local)[None]])
-        _, locally = _least_loss(rows, evidence, np.append(at, 0.0))
+        locally_at, locally = _least_loss(rows, evidence, np.append(at, 0.0), of_counting)
         if locally + price < loss:
-            loss, paid = locally + price, price
+            at, loss, paid = locally_at, locally + price, price
+    paid += of_counting * float(at[v])
     alone = _entropy_of(rows, v)
     return Probability(-loss, paid) if loss < alone else Probability(-alone, 0.0)
 
@@ -82,11 +92,11 @@ def _below_zero(evidence: Floats) -> Floats:
     return np.asarray(evidence - evidence.max(axis=1, keepdims=True))
 
 
-def _least_loss(rows: Nearness, evidence: Floats, at: Floats) -> tuple[Floats, float]:
+def _least_loss(rows: Nearness, evidence: Floats, at: Floats, of_counting: float) -> tuple[Floats, float]:
     """Minimise the loss over b and the temperatures, from a place on; return where it is least, and the loss there."""
     temperatures, _, v = evidence.shape
     least = np.concatenate([np.full(v, -np.inf), np.zeros(temperatures)])
-    value, gradient = _loss(at, rows, evidence)
+    value, gradient = _loss(at, rows, evidence, of_counting)
     H, damping = _curvature(at, rows, evidence), LEAST_DAMPING
     for _ in range(MOST_STEPS):
         free = (at > least) | (gradient < 0.0)
@@ -98,7 +108,7 @@ def _least_loss(rows: Nearness, evidence: Floats, at: Floats) -> tuple[Floats, f
         if -float(gradient @ step) <= 2.0 * ENOUGH and damping <= LITTLE_DAMPING:
             break
         promised = -float(gradient @ (there - at))
-        value_there, gradient_there = _loss(there, rows, evidence)
+        value_there, gradient_there = _loss(there, rows, evidence, of_counting)
         if promised > 0.0 and value_there <= value - SUFFICIENT * promised:
             at, value, gradient = there, value_there, gradient_there
             H, damping = _curvature(at, rows, evidence), max(damping / 10.0, LEAST_DAMPING)
@@ -120,7 +130,7 @@ def _predicted(parameters: Floats, evidence: Floats) -> tuple[Floats, Floats]:
     return logits - np.log(total), P
 
 
-def _loss(parameters: Floats, rows: Nearness, evidence: Floats) -> tuple[float, Floats]:
+def _loss(parameters: Floats, rows: Nearness, evidence: Floats, of_counting: float = 0.0) -> tuple[float, Floats]:
     """Return minus the sum of log P, and its gradient by b and the temperatures."""
     b = parameters[: evidence.shape[2]]
     log_P, away = _predicted(parameters, evidence)
@@ -129,6 +139,8 @@ def _loss(parameters: Floats, rows: Nearness, evidence: Floats) -> tuple[float, 
     away *= rows.counts[:, None]
     value = -float(rows.counts @ log_P[of_value]) + RIDGE * float(b @ b)
     by_tau = evidence.reshape(len(evidence), -1) @ away.ravel()
+    by_tau[0] += of_counting
+    value += of_counting * float(parameters[len(b)])
     return value, np.concatenate([away.sum(axis=0) + 2.0 * RIDGE * b, by_tau])
 
 
