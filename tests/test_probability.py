@@ -189,6 +189,23 @@ def test_rows_that_are_never_off_are_all_as_steady():
     np.testing.assert_allclose(steadiness, count + 1.0, rtol=0.1)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 3), st.integers(1, 40), st.integers(1, 60), st.booleans(), st.integers(1, 3), st.integers(0, 2**31)
+)
+def test_sums_about_a_place_are_of_all_that_are_as_near(dimensions, u, wanted, is_grid, most, seed):
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(-3, 4, size=(u, dimensions)).astype(float) if is_grid else rng.normal(size=(u, dimensions))
+    at = np.unique(drawn, axis=0) * 0.7
+    counts, errors = rng.integers(1, most + 1, size=len(at)).astype(float), rng.exponential(size=len(at))
+    rows, summed = left_out._sums_about(at, counts, errors, wanted)
+    for i, here in enumerate(at):
+        distances = np.linalg.norm(at - here, axis=1).round(9)
+        reach = next(d for d in np.unique(distances) if counts[distances <= d].sum() >= min(wanted, counts.sum()))
+        assert rows[i] == counts[distances <= reach].sum()
+        assert summed[i] == pytest.approx(errors[distances <= reach].sum())
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -180,18 +180,45 @@ def _sums_about(coordinates: Floats, counts: Floats, errors: Floats, wanted: int
 
     Places that are equally near count all or none, so that which comes first does not matter.
     """
+    wanted = int(min(wanted, counts.sum()))
+    along = _along_a_line if coordinates.shape[1] == 1 else _in_space
+    return along(coordinates, counts, errors, wanted)
+
+
+def _along_a_line(coordinates: Floats, counts: Floats, errors: Floats, wanted: int) -> tuple[Floats, Floats]:
+    order = np.argsort(coordinates[:, 0], kind="stable")
+    x, counts, errors = coordinates[order, 0], counts[order], errors[order]
+    ends = np.concatenate([[0.0], np.cumsum(counts)])
+    rows = np.repeat(x, counts.astype(np.int64))
+    first, last = ends[:-1].astype(np.int64), len(rows) - wanted
+    reach = np.full(len(x), np.inf)
+    for before in range(wanted):  # rows that stand before the place, in a stretch of as many as are wanted
+        start = np.clip(first - before, 0, last)
+        np.minimum(reach, np.maximum(x - rows[start], rows[start + wanted - 1] - x), out=reach)
+    reach = _with_rounding(reach)
+    low, high = np.searchsorted(x, x - reach), np.searchsorted(x, x + reach, side="right")
+    summed = np.concatenate([[0.0], np.cumsum(errors)])
+    back = np.argsort(order)
+    return (ends[high] - ends[low])[back], (summed[high] - summed[low])[back]
+
+
+def _in_space(coordinates: Floats, counts: Floats, errors: Floats, wanted: int) -> tuple[Floats, Floats]:
     tree = cKDTree(coordinates)
     most = min(wanted + 1, len(counts))
     distances, nearest = map(np.asarray, tree.query(coordinates, k=range(1, most + 1)))
-    enough = np.argmax(np.cumsum(counts[nearest], axis=1) >= min(wanted, counts.sum()), axis=1)
-    reach = distances[np.arange(len(counts)), enough] * (1.0 + EQUALLY_NEAR) + EQUALLY_NEAR
+    enough = np.argmax(np.cumsum(counts[nearest], axis=1) >= wanted, axis=1)
+    reach = _with_rounding(distances[np.arange(len(counts)), enough])
     is_about = distances <= reach[:, None]
     rows, summed = ((each[nearest] * is_about).sum(axis=1) for each in (counts, errors))
-    if nearest.shape[1] < len(counts):
+    if most < len(counts):
         for i in np.flatnonzero(is_about[:, -1]):  # there may be more that are as near
             about = tree.query_ball_point(coordinates[i], reach[i])
             rows[i], summed[i] = counts[about].sum(), errors[about].sum()
     return rows, summed
+
+
+def _with_rounding(distances: Floats) -> Floats:
+    return distances * (1.0 + EQUALLY_NEAR) + EQUALLY_NEAR
 
 
 def _with_equal(
