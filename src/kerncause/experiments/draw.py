@@ -39,6 +39,7 @@ STYLES: Mapping[str, tuple[str, str, str]] = {
     "default": ("#56B4E9", "X", "default"),
     "bic": ("#CC79A7", "D", "BIC"),
     "bic-boss": ("#E69F00", "P", "BIC, BOSS"),
+    "causal-learn-bic-boss": ("#E69F00", "1", "BIC, BOSS of causal-learn"),
     "adaptive": ("#117733", "<", "adaptive, GES"),
     "adaptive-boss": ("#332288", ">", "adaptive, BOSS"),
     "adaptive-exact": ("#AA4499", "h", "adaptive, optimum"),

@@ -21,6 +21,7 @@ from kerncause.errors import DataWarning
 from kerncause.experiments.base import Cell, Experiment, Scale, Value
 from kerncause.experiments.draw import Panel, grid
 from kerncause.experiments.methods import BY_LEVELS, BY_RANKS, METHODS, nearness
+from kerncause.experiments.others import OTHERS
 from kerncause.experiments.specs.graphs import DENSITIES
 from kerncause.experiments.tables import FIRST_SEED, VARIABLES, network_table, simulated_table
 from kerncause.graphs import DAG
@@ -58,6 +59,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "adaptive-local": {"preset": "adaptive"},  # the search that suits the number of variables
 }
 REFERENCE = "paper"
+EVERY = (*VARIANTS, *OTHERS)
 
 # Realisations that no other experiment has. `smoke` has one that is neither looked at nor reported.
 FIRST_DEVELOPMENT, FIRST_TEST, SMOKE = 2000, 5000, 1900
@@ -74,8 +76,9 @@ TOO_LARGE_FOR_EXACT = ("child",)
 SEARCH_INSTEAD: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "adaptive-levels": {"sachs": {"search": "boss", "lookahead": 2}, "child": {"search": "ges"}}
 }
-# BIC has no model of categories without order.
+# BIC has no model of categories without order; the programs of others none of vectors either.
 TOO_STRANGE_FOR_BIC = ("nominal",)
+TOO_STRANGE_FOR_OTHERS = ("nominal", "multidimensional")
 PANELS_BESIDE = 4
 
 
@@ -116,8 +119,8 @@ def cells(scale: Scale, first: int, realisations: int) -> list[Cell]:
         grids: Sequence[Grid] = (Grid(("continuous", "nominal"), (0.2,), (40,)),)
         return _listed(grids, (SMOKE,), ("paper", "bic"))
     if scale == "small":
-        return _listed(SMALL, range(first, first + SMALL_REALISATIONS), tuple(VARIANTS))
-    return _listed(FULL, range(first, first + realisations), tuple(VARIANTS))
+        return _listed(SMALL, range(first, first + SMALL_REALISATIONS), EVERY)
+    return _listed(FULL, range(first, first + realisations), EVERY)
 
 
 def _listed(grids: Sequence[Grid], seeds: Sequence[int], variants: Sequence[str]) -> list[Cell]:
@@ -132,6 +135,8 @@ def _listed(grids: Sequence[Grid], seeds: Sequence[int], variants: Sequence[str]
 
 
 def _can_take(variant: str, kind: str) -> bool:
+    if variant in OTHERS:
+        return kind not in TOO_STRANGE_FOR_OTHERS
     too_large = _is_exact(variant) and kind in TOO_LARGE_FOR_EXACT and variant not in SEARCH_INSTEAD
     return not too_large and not (VARIANTS[variant].get("score") == "bic" and kind in TOO_STRANGE_FOR_BIC)
 
@@ -166,7 +171,12 @@ def table_of(cell: Cell) -> tuple[Dataset, DAG]:
 
 def measure(cell: Cell) -> dict[str, Any]:
     """Learn a graph on one core."""
-    return learned(*table_of(cell), cell.seed, **options_of(cell))
+    data, truth = table_of(cell)
+    if cell.method not in OTHERS:
+        return learned(data, truth, cell.seed, **options_of(cell))
+    begun = process_time()
+    found = OTHERS[cell.method](data, cell.seed)
+    return {"search_seconds": process_time() - begun, **nearness(truth, found)}
 
 
 def learned(data: Dataset, truth: DAG, seed: int, **options: Any) -> dict[str, Any]:
