@@ -30,6 +30,7 @@ from kerncause.experiments.draw import STYLES, looks, styles_of
 from kerncause.experiments.specs import accuracy, more_variables, searches, single_changes
 from kerncause.experiments.store import appending, results_path
 from kerncause.plan import Plan
+from kerncause.presets import PRESETS
 from kerncause.scores import find_score
 from kerncause.simulate import KINDS, PAPER_KINDS
 
@@ -51,7 +52,7 @@ MEANING = {
     "adaptive-exact": "df9bd14eebee",
     "adaptive-sized": "0d49bf9069c7",
     "adaptive-levels": "100ebe7a1ac8",
-    "adaptive-local": "f225f746d0b0",
+    "adaptive-kinds": "c9f395453aec",
 }
 # Options that scores and searches got later, with the values that leave everything as it was.
 ADDED = {
@@ -86,6 +87,7 @@ def meaning(variant):
     asked = [plan.score, plan.test, plan.search, defaults | dict(plan.options), of_search]
     if plan.sizes:
         asked += [[size.most, size.search, dict(size.options)] for size in plan.sizes]
+        asked += [[row.kind, dict(row.score)] for row in PRESETS[plan.preset].of_kinds]
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 

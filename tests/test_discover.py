@@ -20,7 +20,7 @@ from kerncause import (
 )
 from kerncause.metrics import skeleton_accuracy
 from kerncause.plan import Plan
-from kerncause.presets import PRESETS, Extent, Recommendation
+from kerncause.presets import DISCRETE, NUMBERS, PRESETS, VECTORS, Extent, Recommendation
 from kerncause.scores import Comparison, Ledger
 
 
@@ -138,6 +138,7 @@ def test_the_adaptive_preset_finds_causes_that_show_only_together():
     found = discover(frame, preset="adaptive", workers=1)
     assert found.settings["search"] == "exact"
     assert "5 variables" in found.settings["search_because"]
+    assert "preset adaptive, search exact, because of 5 variables" in repr(found)
     assert set(found.dag.edges) == {("a", "swing"), ("b", "swing"), ("c", "level")}
     assert found.settings["preset"] == "adaptive"
     with pytest.raises(OptionError, match="preset adaptive means evidence=bic"):
@@ -230,24 +231,43 @@ def test_how_it_is_computed_leaves_open_what_is_taken(monkeypatch):
 
 def test_every_table_has_something_recommended():
     for size in ((2, 5), (8, 500), (100, 100), (5, 10**7)):
-        for is_discrete in (False, True):
-            assert presets.recommended(Extent(*size, is_discrete)).preset in (None, *PRESETS)
+        for kinds in ({NUMBERS}, {DISCRETE}, {NUMBERS, DISCRETE, VECTORS}):
+            assert presets.recommended(Extent(*size, frozenset(kinds))).preset in (None, *PRESETS)
 
 
-def test_discrete_tables_may_have_more_variables(monkeypatch):
-    rows = (Recommendation(12, 2000, "adaptive", "it does best", 20), Recommendation(None, None, None, None))
-    monkeypatch.setattr(presets, "RECOMMENDED", rows)
-    extents = [Extent(*size) for size in ((12, 2000), (13, 2000), (12, 2001), (20, 2000, True), (21, 2000, True))]
-    assert [Plan.of().for_table(extent).preset for extent in extents] == ["adaptive", None, None, "adaptive", None]
-    assert Plan.of().for_table(extents[3]).why.startswith("20 discrete variables and 2,000 rows: it does best; pairs")
+@pytest.mark.parametrize(
+    ("kinds", "meant"),
+    [
+        ({NUMBERS}, ("levels", "local")),
+        ({NUMBERS, DISCRETE}, ("levels", "even")),
+        ({DISCRETE}, ("levels", "even")),
+        ({NUMBERS, VECTORS}, ("levels", "local")),
+        ({VECTORS, DISCRETE}, ("levels", "even")),
+    ],
+)
+def test_what_the_adaptive_preset_means_follows_from_the_kinds(kinds, meant):
+    plan = Plan.of(preset="adaptive").for_table(Extent(6, 100, frozenset(kinds)))
+    assert (plan.options["response_scaling"], plan.options["noise"]) == meant
+    assert plan.for_table(Extent(6, 100, frozenset(kinds))).options == plan.options
+    rest = {name: value for name, value in plan.options.items() if name not in ("response_scaling", "noise")}
+    assert rest.items() <= PRESETS["adaptive"].score.items()
+
+
+def test_what_a_preset_means_for_another_table_is_refused():
+    asked = Plan.of(preset="adaptive", score_options={"noise": "even"})
+    assert asked.for_table(Extent(6, 100, frozenset({NUMBERS, DISCRETE}))).options["noise"] == "even"
+    with pytest.raises(OptionError, match="means noise=local for 6 variables and 100 rows, not even"):
+        asked.for_table(Extent(6, 100))
+    with pytest.raises(OptionError, match="preset adaptive means response_scaling=levels, not power"):
+        Plan.of(preset="adaptive", score_options={"response_scaling": "power"})
 
 
 def test_the_extent_of_a_table():
     frame = mixed_frame(30)
-    assert Extent.of(Dataset.from_frame(frame)) == Extent(len(frame.columns), 30)
+    assert Extent.of(Dataset.from_frame(frame)) == Extent(len(frame.columns), 30, frozenset({NUMBERS, DISCRETE}))
     discrete = networks.load("sachs").sample(40, seed=1)
-    assert Extent.of(Dataset.from_frame(discrete)) == Extent(11, 40, is_discrete=True)
-    assert str(Extent(11, 2000, is_discrete=True)) == "11 discrete variables and 2,000 rows"
+    assert Extent.of(Dataset.from_frame(discrete)) == Extent(11, 40, frozenset({DISCRETE}))
+    assert str(Extent(11, 2000, frozenset({DISCRETE}))) == "11 discrete variables and 2,000 rows"
 
 
 def test_the_paper_preset():

@@ -45,6 +45,7 @@ class Plan:
         timeout: of the method.
         sizes: which search to take, if that is left to the number of variables.
         asked: the options of the search that were asked for.
+        asked_of_score: the options of the score that were asked for.
         is_open: whether nobody said by which score and search, by name or by an option that only some of them take, so
             that it is left to the size of the table.
         is_recommended: whether it was.
@@ -63,6 +64,7 @@ class Plan:
     timeout: float | None = None
     sizes: tuple[Size, ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)
+    asked_of_score: Mapping[str, Any] = field(default_factory=dict)
     is_open: bool = False
     is_recommended: bool = False
     why: str | None = None
@@ -152,15 +154,22 @@ class Plan:
             search_options={**found.options, **chosen.search},
             sizes=sizes,
             asked=of_search,
+            asked_of_score=dict(score_options or {}),
             is_open=is_open,
         )
 
     def for_table(self, table: Extent) -> "Plan":
-        """Return the same with what follows from the size of the table."""
+        """Return the same with what follows from the size of the table and the kinds of its variables."""
         if self.is_open:
             return self._recommended(table).for_table(table)
         if self.sizes:
             return self._of_size(table.variables).for_table(table)
+        if self.preset is not None:
+            options = _chosen(self.preset, dict(self.asked_of_score), {}, table).score
+            return replace(self, options=options)._with_candidates(table)
+        return self._with_candidates(table)
+
+    def _with_candidates(self, table: Extent) -> "Plan":
         if "candidates" not in self.search_options:
             return self
         candidates = how_many(self.search_options["candidates"], table.variables) or self.search_options["candidates"]
@@ -177,8 +186,7 @@ class Plan:
         )
         if row.preset is None:
             return decided
-        options = _chosen(row.preset, dict(self.options), {}).score
-        return replace(decided, preset=row.preset, options=options, sizes=PRESETS[row.preset].sizes)
+        return replace(decided, preset=row.preset, sizes=PRESETS[row.preset].sizes)
 
     def _of_size(self, count: int) -> "Plan":
         """Return the same with the search that suits so many variables."""
@@ -269,15 +277,22 @@ def _called(name: str) -> str:
     return f"{name} ({OPTION_NAMES.get(name) or '--' + name.replace('_', '-')})"
 
 
-def _chosen(preset: str | None, score: dict[str, Any], search: dict[str, Any]) -> Preset:
-    """Merge what a preset fixes with what was asked for; refuse a contradiction about what is scored."""
+def _chosen(preset: str | None, score: dict[str, Any], search: dict[str, Any], table: Extent | None = None) -> Preset:
+    """Merge what a preset fixes with what was asked for; refuse a contradiction about what is scored.
+
+    Without a table, what the preset means for any table will do.
+    """
     if preset is None:
         return Preset(score, search)
     fixed = PRESETS[preset]
-    for asked, meant in ((score, fixed.score), (search, fixed.search)):
-        for name in set(asked) & set(meant) - HOW_NOT_WHAT:
-            if asked[name] != meant[name]:
+    meant = fixed.score if table is None else fixed.score_for(table)
+    every = fixed.every_score() if table is None else [meant]
+    for asked, possible in ((score, every), (search, [fixed.search])):
+        for name in set(asked) & set(possible[0]) - HOW_NOT_WHAT:
+            if asked[name] not in [one[name] for one in possible]:
+                of_table = "" if table is None or len(fixed.every_score()) == 1 else f" for {table}"
                 raise OptionError(
-                    f"preset {preset} means {name}={meant[name]}, not {asked[name]}: leave out the preset or {name}"
+                    f"preset {preset} means {name}={possible[0][name]}{of_table}, not {asked[name]}: "
+                    f"leave out the preset or {name}"
                 )
-    return Preset({**fixed.score, **score}, {**fixed.search, **search})
+    return Preset({**meant, **score}, {**fixed.search, **search})

@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kerncause.data import Dataset
+from kerncause.data import Dataset, Kind, Variable
+
+# What variables can be, as far as it decides what is recommended.
+NUMBERS, DISCRETE, VECTORS = "numbers", "discrete variables", "vectors"
 
 
 @dataclass(frozen=True)
@@ -18,21 +21,28 @@ class Extent:
     Attributes:
         variables: how many there are.
         rows: how many there are.
-        is_discrete: whether every variable is ordinal or categorical.
+        kinds: which of `NUMBERS`, `DISCRETE` (ordinal and categorical) and `VECTORS` there are.
     """
 
     variables: int
     rows: int
-    is_discrete: bool = False
+    kinds: frozenset[str] = frozenset({NUMBERS})
 
     @classmethod
     def of(cls, table: Dataset) -> "Extent":
         """Measure a table."""
-        is_discrete = all(variable.level_codes is not None for variable in table.variables)
-        return cls(len(table.variables), table.n_rows, is_discrete)
+        return cls(len(table.variables), table.n_rows, frozenset(map(_kind, table.variables)))
 
     def __str__(self) -> str:
-        return f"{self.variables:,} {'discrete ' if self.is_discrete else ''}variables and {self.rows:,} rows"
+        discrete = "discrete " if self.kinds == {DISCRETE} else ""
+        among = ", vectors among them," if VECTORS in self.kinds else ""
+        return f"{self.variables:,} {discrete}variables{among} and {self.rows:,} rows"
+
+
+def _kind(variable: Variable) -> str:
+    if variable.level_codes is not None:
+        return DISCRETE
+    return VECTORS if variable.kind is Kind.VECTOR else NUMBERS
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,14 @@ class Size:
 
 
 @dataclass(frozen=True)
+class OfKind:
+    """Which options of the score a table takes instead if it has variables of one kind."""
+
+    kind: str
+    score: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Preset:
     """Options of score and search under one name.
 
@@ -55,6 +73,7 @@ class Preset:
         search_name: the only search that will do, if there is one.
         score_name: the only score that will do, if there is one.
         sizes: which search to take if none is asked for, the fewest variables first.
+        of_kinds: options of the score for tables with variables of some kind, the first that the table has.
     """
 
     score: Mapping[str, Any]
@@ -62,6 +81,16 @@ class Preset:
     search_name: str | None = None
     score_name: str | None = None
     sizes: tuple[Size, ...] = ()
+    of_kinds: tuple[OfKind, ...] = ()
+
+    def score_for(self, table: Extent) -> Mapping[str, Any]:
+        """Return the options of the score for a table."""
+        instead = next((row.score for row in self.of_kinds if row.kind in table.kinds), {})
+        return {**self.score, **instead}
+
+    def every_score(self) -> list[Mapping[str, Any]]:
+        """Return the options of the score for all tables that there may be."""
+        return [self.score, *({**self.score, **row.score} for row in self.of_kinds)]
 
 
 @dataclass(frozen=True)
@@ -73,21 +102,20 @@ class Recommendation:
         rows: the most it suits.
         preset: its name; None: the default score and search.
         why: what a user is told; None: nothing.
-        discrete_variables: the most it suits where all of them are discrete; None: as many as of others.
+        kinds: those that it suits; None: all.
     """
 
     variables: int | None
     rows: int | None
     preset: str | None
     why: str | None
-    discrete_variables: int | None = None
+    kinds: frozenset[str] | None = None
 
     def suits(self, table: Extent) -> bool:
-        """Tell whether a table is small enough."""
-        of_discrete = self.discrete_variables if table.is_discrete else None
-        most = (self.variables if of_discrete is None else of_discrete, self.rows)
-        there = (table.variables, table.rows)
-        return all(limit is None or number <= limit for limit, number in zip(most, there, strict=True))
+        """Tell whether a table is small enough, and has no variables of other kinds."""
+        limits = ((table.variables, self.variables), (table.rows, self.rows))
+        is_small = all(most is None or number <= most for number, most in limits)
+        return is_small and (self.kinds is None or table.kinds <= self.kinds)
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -123,6 +151,10 @@ PRESETS: Mapping[str, Preset] = {
             ),
             Size(12, "boss", {"lookahead": 2}, "every parent set would be too many, pairs of causes are not"),
             Size(None, "ges", {}, "pairs of causes would be too many"),
+        ),
+        of_kinds=(
+            # Discrete variables have no noise of their own for every place, so numbers beside them have none either.
+            OfKind(DISCRETE, {"noise": "even"}),
         ),
     ),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from kerncause.independence import TESTS
 from kerncause.plan import DEFAULT_SCORE, DEFAULT_SEARCH, DEFAULT_TEST
-from kerncause.presets import PRESETS
+from kerncause.presets import PRESETS, Extent
 from kerncause.result import Result
 from kerncause.scores import SCORES
 from kerncause.search import SEARCHES
@@ -180,7 +180,7 @@ def _of_search(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _of_score(result: Result) -> dict[str, Any]:
     """Return the options of the score that are not as usual, or as the preset has them."""
     preset = result.settings.get("preset")
-    return _unusual(result, "score", SCORES, PRESETS[preset].score if preset else {})
+    return _unusual(result, "score", SCORES, PRESETS[preset].score_for(Extent.of(result.data)) if preset else {})
 
 
 def _of_test(result: Result) -> dict[str, Any]:

@@ -56,7 +56,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
         "score": "learned",
         "score_options": BY_LEVELS,
     },
-    "adaptive-local": {"preset": "adaptive"},  # the search that suits the number of variables
+    "adaptive-kinds": {"preset": "adaptive"},  # the search that suits the number of variables
 }
 REFERENCE = "paper"
 EVERY = (*VARIANTS, *OTHERS)
