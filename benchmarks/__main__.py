@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import cluster, continuous, directions, discrete, evidence, independence, many, searches
+from benchmarks import cluster, continuous, defaults, directions, discrete, evidence, independence, many, searches
 from benchmarks.harness import run
 
 if __name__ == "__main__":
@@ -10,6 +10,7 @@ if __name__ == "__main__":
         sys.argv[1:],
         [
             *discrete.BENCHMARKS,
+            *defaults.BENCHMARKS,
             *independence.BENCHMARKS,
             *continuous.BENCHMARKS,
             *directions.BENCHMARKS,

@@ -15,10 +15,10 @@ from kerncause.metrics import skeleton_accuracy
 SEEDS = range(9001, 9006)
 
 
-def searches(name: str, n: int, workers: int) -> list[Result]:
+def searches(name: str, n: int, workers: int, score: str | None = "learned") -> list[Result]:
     network = networks.load(name)
     samples = [network.sample(n, seed) for seed in SEEDS]
-    return [discover(s.loc[:, s.nunique() > 1], score="learned", workers=workers) for s in samples]
+    return [discover(s.loc[:, s.nunique() > 1], score=score, workers=workers) for s in samples]
 
 
 def skeleton_f1(name: str, results: list[Result]) -> tuple[float, float]:
