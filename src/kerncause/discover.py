@@ -78,7 +78,9 @@ def discover(
 
     Args:
         data: a DataFrame, an array, a path to a CSV, TSV or Parquet file, or a Dataset.
-        score: the name of a score, or a score object; `learned` if nothing is said.
+        score: the name of a score, or a score object. If neither this nor a search nor a preset is said, what was
+            measured to do best on tables of such kinds and such a size is taken (`kerncause.presets.RECOMMENDED`);
+            `Result.settings` tells what and why.
         search: the name of a search: `ges` (the default, unless the preset takes another), `boss` or `exact` by a
             score, `pc` by a test.
         preset: `paper` for the setting of Wang et al. (2024); `adaptive` for kernels, scales and evidence that suit

@@ -327,6 +327,8 @@ class Result:
             + (f" with {counted(self.scores_computed, self.way.unit)}" if self.way.unit else "")
             + ("" if self.finished else "; stopped before the end")
         ]
+        if because := self.settings.get("search_because"):
+            lines.append(f"preset {self.settings['preset']}, search {self.settings['search']}, because of {because}")
         word = self.way.figures[0].replace("_", "-")
         for edge in self.strongest_first():
             arrow = "→" if edge.directed else "—"

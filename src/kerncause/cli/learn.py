@@ -84,7 +84,7 @@ def discover(
     search: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help=f"The search: {', '.join(SEARCHES)}. Default: ges, or what the preset takes."
+            metavar="NAME", help=f"The search: {', '.join(SEARCHES)}. Default: what suits the preset, or ges."
         ),
     ] = None,
     preset: PresetOption = None,

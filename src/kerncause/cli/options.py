@@ -95,7 +95,10 @@ ToleranceOption = Annotated[
     ),
 ]
 ScoreOption = Annotated[
-    str | None, typer.Option("--score", metavar="NAME", help=f"The score: {', '.join(SCORES)}. Default: learned.")
+    str | None,
+    typer.Option(
+        "--score", metavar="NAME", help=f"The score: {', '.join(SCORES)}. Default: learned, or what suits the table."
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,
