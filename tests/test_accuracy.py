@@ -52,7 +52,7 @@ MEANING = {
     "adaptive-exact": "df9bd14eebee",
     "adaptive-sized": "0d49bf9069c7",
     "adaptive-levels": "100ebe7a1ac8",
-    "adaptive-kinds": "c9f395453aec",
+    "adaptive-kinds": "127c1cc9ab28",
 }
 # Options that scores and searches got later, with the values that leave everything as it was.
 ADDED = {
@@ -66,6 +66,7 @@ ADDED = {
     "noise_floor": "none",
     "discrete": "density",
     "noise": "even",
+    "vectors": "whole",
     "lookahead": 1,
     "both_ways": False,
 }

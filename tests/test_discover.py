@@ -241,7 +241,7 @@ def test_every_table_has_something_recommended():
         ({NUMBERS}, ("levels", "local")),
         ({NUMBERS, DISCRETE}, ("levels", "even")),
         ({DISCRETE}, ("levels", "even")),
-        ({NUMBERS, VECTORS}, ("levels", "local")),
+        ({NUMBERS, VECTORS}, ("levels", "even")),
         ({VECTORS, DISCRETE}, ("levels", "even")),
     ],
 )

@@ -368,8 +368,9 @@ def writable(directory: Path) -> "Iterator[Path]":
 
 def _written_fit(fit: LocalFit) -> dict[str, Any]:
     """Return what of a fit is written down: not where an ascent could go on."""
-    whole = asdict(replace(fit, provisional=None, curvature=None))
-    return {name: value for name, value in whole.items() if name not in ("provisional", "curvature")}
+    whole = asdict(replace(fit, provisional=None, curvature=None, turns=()))
+    kept = {name: value for name, value in whole.items() if name not in ("provisional", "curvature", "turns")}
+    return {**kept, **({"turns": [_written_fit(turn) for turn in fit.turns]} if fit.turns else {})}
 
 
 def _plain(value: object) -> object:

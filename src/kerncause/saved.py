@@ -110,7 +110,8 @@ def _result(written: Mapping[str, Any], trace: tuple[Step, ...], table: Dataset)
 
 
 def _fit(fit: Mapping[str, Any]) -> LocalFit:
-    return LocalFit(**{**fit, "at_bounds": tuple(fit["at_bounds"])})
+    turns = tuple(map(_fit, fit.get("turns", ())))
+    return LocalFit(**{**fit, "at_bounds": tuple(fit["at_bounds"]), "turns": turns})
 
 
 def _ledger(settings: Mapping[str, Any], table: Dataset) -> Ledger | None:

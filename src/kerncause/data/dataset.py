@@ -19,7 +19,7 @@ from kerncause.data.encode import Encoded, encode
 from kerncause.data.options import Missing, Origin, TableOptions
 from kerncause.data.points import Floats, Ints, Points
 from kerncause.data.variable import Kind, Variable
-from kerncause.data.views import AS_READ, check_view, distance_apart, indicators, seen_on
+from kerncause.data.views import AS_READ, WHOLE, View, check_view, distance_apart, indicators, seen_on
 from kerncause.errors import DataError, OptionError
 from kerncause.text import counted, listed, quoted
 
@@ -28,6 +28,8 @@ FEW_SHARED_ROWS = 30
 SMALLEST_SPREAD = 1e-12
 # Equal rows are counted where that leaves at most this share of the rows.
 WORTH_COUNTING = 0.5
+# What the columns of a vector that had their turn before are called; no column of a file can be.
+EARLIER = "\0earlier columns"
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -48,8 +50,9 @@ class Dataset:
         notices: sentences about the table that a person should read (rows dropped, more columns than rows).
         weights: (N,) how often each row occurs, if equal rows are kept once (`compact`); None: once each.
         origin: the file it was read from, if it was.
-        view: how scores see its numbers: the name of a scaling, of a rule for categories, and of the scaling of
-            variables that are to be explained (`kerncause.data.views`).
+        view: how scores see its numbers: the name of a scaling, of a rule for categories, of the scaling of variables
+            that are to be explained, and whether the columns of vectors are explained in turn
+            (`kerncause.data.views`).
         responses: (n, d) the values of variables that are to be explained, if they are on a scale of their own.
     """
 
@@ -62,12 +65,13 @@ class Dataset:
     notices: tuple[str, ...] = ()
     weights: Ints | None = field(default=None, repr=False)
     origin: Origin | None = field(default=None, repr=False)
-    view: tuple[str, str, str] = AS_READ
+    view: View = AS_READ
     responses: Floats | None = field(default=None, repr=False)
     _positions: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     _points: dict[str, Points] = field(default_factory=dict, repr=False)
     _responses: dict[str, Points] = field(default_factory=dict, repr=False)
     _thinned: dict[int, "Dataset"] = field(default_factory=dict, repr=False)
+    _turns: dict[str, tuple["Dataset", ...]] = field(default_factory=dict, repr=False)
     # Of variables seen as indicators: their levels, and how far apart those are.
     _apart: Mapping[str, tuple[Floats, float]] = field(default_factory=dict, repr=False)
 
@@ -207,10 +211,14 @@ class Dataset:
         return self._responses[name]
 
     def seen(
-        self, scaling: str = "standard", categories: str = "codes", response_scaling: str | None = None
+        self,
+        scaling: str = "standard",
+        categories: str = "codes",
+        response_scaling: str | None = None,
+        vectors: str = WHOLE,
     ) -> "Dataset":
         """Return the same table with other numbers for scores to look at (`kerncause.data.views`)."""
-        view = check_view(scaling, categories, response_scaling)
+        view = check_view(scaling, categories, response_scaling, vectors)
         if view == self.view:
             return self
         if self.view != AS_READ:
@@ -226,22 +234,53 @@ class Dataset:
         return replace(
             self,
             values=self._on_scale(whole, scaling),
-            responses=None if view[2] == scaling else self._on_scale(whole, view[2]),
+            responses=None if view[2] == scaling else self._on_scale(whole, view[2], vectors),
             view=view,
             _points={},
             _responses={},
             _thinned={},
+            _turns={},
             _apart=apart,
         )
 
-    def _on_scale(self, whole: "Dataset", scaling: str) -> Floats:
+    def _on_scale(self, whole: "Dataset", scaling: str, vectors: str = WHOLE) -> Floats:
         """Return the values with all numbers on a scale that follows from the whole table."""
         values = np.array(self.values)
         for variable in self.variables if scaling != "standard" else ():
             if variable.kind in (Kind.CONTINUOUS, Kind.VECTOR):
                 columns = list(self._positions[variable.name])
-                values[:, columns] = _on_rows(self, seen_on(whole.values[:, columns], scaling))
+                values[:, columns] = _on_rows(self, seen_on(whole.values[:, columns], scaling, vectors))
         return _frozen(values)
+
+    def turns(self, name: str) -> tuple["Dataset", ...]:
+        """Return, for each column of a vector, the table in which it is the variable of that name.
+
+        The columns that had their turn before are the variable `EARLIER`. Which comes first follows from what they
+        hold.
+        """
+        if name not in self._turns:
+            columns = self.columns_of(name)
+            self._turns[name] = tuple(self._turn(name, columns[:c], column) for c, column in enumerate(columns))
+        return self._turns[name]
+
+    def _turn(self, name: str, earlier: tuple[int, ...], column: int) -> "Dataset":
+        vector, first = self.variable(name), min(self.columns_of(name))
+
+        def of(called: str, kind: Kind, columns: Sequence[int]) -> Variable:
+            return replace(vector, name=called, kind=kind, columns=tuple(vector.columns[j - first] for j in columns))
+
+        one = of(name, Kind.CONTINUOUS, [column])
+        before = (of(EARLIER, Kind.VECTOR, earlier),) if earlier else ()
+        return replace(
+            self,
+            variables=(*(one if variable is vector else variable for variable in self.variables), *before),
+            canonical=(*self.canonical, *(variable.name for variable in before)),
+            _positions={**self._positions, name: (column,), **{variable.name: earlier for variable in before}},
+            _points={other: points for other, points in self._points.items() if other != name},
+            _responses={other: points for other, points in self._responses.items() if other != name},
+            _thinned={},
+            _turns={},
+        )
 
     def complete_for(self, names: Iterable[str]) -> "Dataset":
         """Return the rows on which all of `names` have a value, on the same scale."""
@@ -302,6 +341,7 @@ class Dataset:
             _points={},
             _responses={},
             _thinned={},
+            _turns={},
         )
 
     def describe(self) -> pd.DataFrame:

@@ -17,6 +17,8 @@ Cells hold nearly equal numbers of rows, at least 12, and there are at most 32; 
 they are its quantiles, and any increasing function of it has the same cells. Which cell a row is in is something that
 has a probability, as a category has, where a number or a vector has a density.
 
+With `vectors="in-turn"` every column of a vector has levels of its own, because each is explained by itself.
+
 | categories | those of a variable without order become |
 |---|---|
 | `codes` | the numbers 1, 2, ... in the order of their names, as in the paper: red is nearer to green than to yellow |
@@ -74,22 +76,31 @@ RESPONSE_SCALINGS = (*SCALINGS, LEVELS)
 CATEGORIES = ("codes", "delta")
 
 
-AS_READ = ("standard", "codes", "standard")
+WHOLE, IN_TURN = "whole", "in-turn"
+VECTORS = (WHOLE, IN_TURN)
+View = tuple[str, str, str, str]
 
 
-def check_view(scaling: str, categories: str, response_scaling: str | None = None) -> tuple[str, str, str]:
-    """Return all three, responses on the scale of the rest if nothing else is said; refuse what there is not."""
+AS_READ: View = ("standard", "codes", "standard", WHOLE)
+
+
+def check_view(scaling: str, categories: str, response_scaling: str | None = None, vectors: str = WHOLE) -> View:
+    """Return all four, responses on the scale of the rest if nothing else is said; refuse what there is not."""
     responses = scaling if response_scaling is None else response_scaling
     for name, value, choices in (("scaling", scaling, SCALINGS), ("response_scaling", responses, RESPONSE_SCALINGS)):
         if value not in choices:
             raise OptionError(f"{name} cannot be {quoted(value)}: the choices are {', '.join(choices)}")
     if categories not in CATEGORIES:
         raise OptionError(f"categories cannot be {quoted(categories)}: the choices are {', '.join(CATEGORIES)}")
-    return scaling, categories, responses
+    if vectors not in VECTORS:
+        raise OptionError(f"vectors cannot be {quoted(vectors)}: choose {' or '.join(VECTORS)}")
+    return scaling, categories, responses, vectors
 
 
-def seen_on(columns: Floats, scaling: str) -> Floats:
+def seen_on(columns: Floats, scaling: str, vectors: str = WHOLE) -> Floats:
     """Return the columns of one variable, (n, l), on another scale."""
+    if scaling == LEVELS and vectors == IN_TURN:
+        return np.column_stack([levelled(column[:, None]) for column in columns.T])
     if scaling == LEVELS:
         return levelled(columns)
     return np.column_stack([rescaled(column, scaling) for column in columns.T])

@@ -3,7 +3,7 @@
 A search needs no more than `LocalScore`. What a score knows beyond the number it puts into a `LocalFit`.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -129,6 +129,8 @@ class LocalFit:
             `value + complexity`, unless that is a probability.
         rival: the fit with the other kernel, where both were tried and this one was better.
         is_probability: whether `value` is of the probability of a discrete variable (`kerncause.scores.probability`).
+        turns: of a vector whose columns are explained one after the other, the fit of each; `value` is their sum, and
+            `bandwidths` has the shortest of each parent.
     """
 
     value: float
@@ -153,6 +155,29 @@ class LocalFit:
     complexity: float = 0.0
     rival: "LocalFit | None" = field(default=None, repr=False, compare=False)
     is_probability: bool = False
+    turns: "tuple[LocalFit, ...]" = field(default=(), repr=False)
+
+    @classmethod
+    def of_turns(cls, turns: "Sequence[LocalFit]", parents: Collection[str]) -> "LocalFit":
+        """Return the fit of a vector whose columns are explained one after the other."""
+        widths = {name: [fit.bandwidths[name] for fit in turns if name in fit.bandwidths] for name in parents}
+        return cls(
+            value=sum(fit.value for fit in turns),
+            bandwidths={name: min(of_name) for name, of_name in widths.items() if of_name},
+            engine=max(turns, key=lambda fit: fit.evaluations).engine,
+            evaluations=sum(fit.evaluations for fit in turns),
+            converged=all(fit.converged for fit in turns),
+            error_bound=sum(fit.error_bound for fit in turns),
+            certified=all(fit.certified for fit in turns),
+            starts_disagree=any(fit.starts_disagree for fit in turns),
+            at_bounds=tuple(dict.fromkeys(name for fit in turns for name in fit.at_bounds if name in parents)),
+            rows=turns[0].rows,
+            is_settled=all(fit.is_settled for fit in turns),
+            kernel=turns[0].kernel,
+            complexity=sum(fit.complexity for fit in turns),
+            is_probability=all(fit.is_probability for fit in turns),
+            turns=tuple(turns),
+        )
 
     @property
     def before_settling(self) -> "LocalFit":

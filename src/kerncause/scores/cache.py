@@ -215,7 +215,8 @@ class Shelf:
 
 def _written(fit: LocalFit) -> str:
     """Return a fit as text from which every bit comes back; the fit it was settled from is filed by itself."""
-    return json.dumps(asdict(replace(fit, provisional=None)))
+    turns = tuple(replace(turn, provisional=None) for turn in fit.turns)
+    return json.dumps(asdict(replace(fit, provisional=None, turns=turns)))
 
 
 def _read(value: str, query: Query) -> LocalFit:
@@ -232,6 +233,7 @@ def _fit_of(told: dict[str, Any]) -> LocalFit:
             "curvature": None if curvature is None else tuple(map(tuple, curvature)),
             "weights": None if weights is None else {name: tuple(part) for name, part in weights.items()},
             "rival": None if rival is None else _fit_of(rival),
+            "turns": tuple(map(_fit_of, told["turns"])),
         }
     )
 

@@ -10,14 +10,14 @@ A score of this family says what Y, r and t are (`kerncause.scores.response_mode
 
 import math
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from kerncause.data import Dataset, Points
+from kerncause.data import EARLIER, WHOLE, Dataset, Points
 from kerncause.errors import ComputationError, DataError, OptionError
 from kerncause.kernels import median_heuristic
 from kerncause.linalg import one_blas_thread
@@ -76,6 +76,8 @@ class KernelScore(TableScore):
         scaling: on what scale numbers are seen: `standard`, `rank`, `robust` or `power` (`kerncause.data.views`).
         categories: how those without order are seen: `codes` or `delta`.
         response_scaling: on what scale numbers are seen as what is to be explained; None: as `scaling`.
+        vectors: `whole`, explained by one regression, or `in-turn`, their columns one after the other: each by the
+            parents and by the columns before it, whose order follows from what they hold.
         starts: how many starts the optimiser gets, 1 to 5.
         tolerance: how far, in nats per output column, `LocalFit.value` may lie from the exact score.
         parent_bounds: where each s_k may lie. The upper end acts as a penalty for parents: a parent that
@@ -106,6 +108,7 @@ class KernelScore(TableScore):
         scaling: str = "standard",
         categories: str = "codes",
         response_scaling: str | None = None,
+        vectors: str = WHOLE,
     ) -> None:
         if bandwidths not in get_args(Bandwidths):
             raise OptionError(f"bandwidths cannot be {quoted(bandwidths)}: choose per-parent or shared")
@@ -120,7 +123,7 @@ class KernelScore(TableScore):
         if kernel in ("auto", "direction", "columns") and bandwidths == "shared":
             raise OptionError(f"kernel {kernel} has no shared bandwidth: leave out one of the two")
         super().__init__(
-            data.seen(scaling, categories, response_scaling) if isinstance(data, Dataset) else data,
+            data.seen(scaling, categories, response_scaling, vectors) if isinstance(data, Dataset) else data,
             engine=check_engine(engine),
             bandwidths=bandwidths,
             starts=starts,
@@ -133,7 +136,9 @@ class KernelScore(TableScore):
             scaling=scaling,
             categories=categories,
             response_scaling=response_scaling,
+            vectors=vectors,
         )
+        self._of_turns: dict[str, tuple[Self, ...]] = {}
         if memory is not None:
             if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
                 raise OptionError(f"memory cannot be {memory}: give a number of bytes")
@@ -169,7 +174,12 @@ class KernelScore(TableScore):
 
     def precursor(self, target: str, parents: Collection[str], lookup: Lookup) -> LocalFit | list[frozenset[str]]:
         """Return the fit without the parent that alone explains least, or what must be fitted to know it."""
-        if len(parents) < 2 or not self._is_staged:
+        if not self._is_staged:
+            return []
+        if len(parents) == 1 and self._turns(target):
+            alone_fit = lookup(frozenset())
+            return [frozenset()] if alone_fit is None else alone_fit.before_settling
+        if len(parents) < 2:
             return []
         alone = {name: lookup(frozenset({name})) for name in self.data.in_canonical_order(parents)}
         fits = {name: fit for name, fit in alone.items() if fit is not None}
@@ -196,8 +206,11 @@ class KernelScore(TableScore):
         names, data = self._rows_for(target, parents)
         if (nothing := nothing_to_explain(data, target)) is not None:
             return nothing
-        if begin is None and len(names) > 1 and self._is_staged:
+        turns = self._turns(target)
+        if begin is None and self._is_staged and len(names) > (0 if turns else 1):
             begin = self._begin(target, frozenset(names))
+        if turns:
+            return self._fit_in_turn(target, names, begin, settle=settle)
         with one_blas_thread():
             judged: list[LocalFit] = []
             for family in self._families(names, data):
@@ -205,6 +218,36 @@ class KernelScore(TableScore):
         best, *others = sorted(judged, key=lambda fit: -fit.value)
         fit = replace(best, rival=others[0]) if others else best
         return self.settled(target, parents, fit) if settle else fit
+
+    def _turns(self, target: str) -> tuple[Self, ...]:
+        """Return the scores of the columns of a vector, each in its turn; none if it is explained as a whole."""
+        if self._options["vectors"] == WHOLE or len(self.data.columns_of(target)) < 2:
+            return ()
+        if target not in self._of_turns:
+            tables = self.data.complete_for({target}).turns(target)
+            options = {**self._options, "tolerance": self._options["tolerance"] / len(tables)}
+            self._of_turns[target] = tuple(type(self)(table, **options) for table in tables)
+        return self._of_turns[target]
+
+    def _refuse_turns(self, target: str) -> None:
+        if self._turns(target):
+            raise OptionError(
+                f"the columns of {quoted(target)} are explained one after the other, each by a model of its own: "
+                "ask a score with vectors=whole, or make the columns variables"
+            )
+
+    def _each_turn(self, target: str, parents: Collection[str]) -> Iterator[tuple[Self, tuple[str, ...]]]:
+        for score in self._turns(target):
+            yield score, (*parents, *({EARLIER} & set(score.data.names)))
+
+    def _fit_in_turn(self, target: str, names: tuple[str, ...], begin: LocalFit | None, *, settle: bool) -> LocalFit:
+        """Fit the columns of a vector, each with the parents and the columns before it; the first may begin afresh."""
+        begins = begin.turns if begin is not None and begin.turns else (None,) * len(self._turns(target))
+        fits = [
+            score.fit(target, parents, each if len(parents) > 1 else None, settle=settle)
+            for (score, parents), each in zip(self._each_turn(target, names), begins, strict=True)
+        ]
+        return LocalFit.of_turns(fits, names)
 
     def _families(self, names: tuple[str, ...], data: Dataset) -> list[Family]:
         """Return the kernels to try, the cheaper first; those of one column differ in nothing but their bounds."""
@@ -249,6 +292,9 @@ class KernelScore(TableScore):
 
     def curved(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
         """Return a fit with the curvature of the loss at its parameters, for `refitted`."""
+        if fit.turns:
+            pairs = zip(self._each_turn(target, parents), fit.turns, strict=True)
+            return replace(fit, turns=tuple(score.curved(target, names, each) for (score, names), each in pairs))
         if fit.noise is None:
             return fit
         names, data = self._rows_for(target, parents)
@@ -266,6 +312,9 @@ class KernelScore(TableScore):
         names, data = self._rows_for(target, parents)
         if (nothing := nothing_to_explain(data, target)) is not None:
             return nothing
+        if begin.turns and (turns := [*self._each_turn(target, names)]):
+            pairs = zip(turns, begin.turns, strict=True)
+            return LocalFit.of_turns([score.refitted(target, all_, each) for (score, all_), each in pairs], names)
         if begin.curvature is None:
             return self.fit(target, parents)
         with one_blas_thread():
@@ -319,6 +368,10 @@ class KernelScore(TableScore):
         if fit.is_settled:
             return fit
         names, data = self._rows_for(target, parents)
+        if fit.turns:
+            pairs = zip(self._each_turn(target, names), fit.turns, strict=True)
+            finals = [score.settled(target, all_, each) for (score, all_), each in pairs]
+            return replace(LocalFit.of_turns(finals, names), provisional=fit)
         tolerance = self._options["tolerance"]
         with one_blas_thread():
             subject = self._subject(target, names, data, fit.kernel)
@@ -358,6 +411,8 @@ class KernelScore(TableScore):
         names, response = subject.names, subject.sides.response
         parameters = subject.data.degrees_of_freedom(names) if subject.task.layout.signed else len(names)
         dispersion = 1.0 if self._is_probability(subject.target) else max(overdispersion(response), 1.0)
+        if EARLIER in names:  # what being one of many costs was paid with the first column
+            return dispersion * self._evidence.of_parameters(response.n, parameters)
         return self._evidence.cost(response.n, parameters, len(names), len(self.data.names) - 1, dispersion)
 
     def _is_probability(self, target: str) -> bool:
@@ -409,6 +464,7 @@ class KernelScore(TableScore):
         the constant of J, the sum of log distances over n, for an absolute likelihood.
         """
         names, data = self._rows_for(target, parents)
+        self._refuse_turns(target)
         _refuse_constant(data, target)
         given = ScoreParameters.of(params)
         with one_blas_thread():
@@ -445,6 +501,7 @@ class KernelScore(TableScore):
         complete for the target and the parents.
         """
         names, data = self._rows_for(target, parents, self.data)
+        self._refuse_turns(target)
         _refuse_constant(data, target)
         if data.n_rows > MOST_RESIDUAL_ROWS:
             raise ComputationError(

@@ -24,7 +24,7 @@ Where this departs from the paper, and why:
 
 import numpy as np
 
-from kerncause.data import Dataset, Points
+from kerncause.data import WHOLE, Dataset, Points
 from kerncause.data.views import LEVELS
 from kerncause.errors import OptionError
 from kerncause.kernels import (
@@ -119,6 +119,7 @@ class LearnedKernelScore(KernelScore):
         noise_floor: str = "none",
         discrete: str = "density",
         noise: str = "even",
+        vectors: str = WHOLE,
     ) -> None:
         super().__init__(
             data,
@@ -135,6 +136,7 @@ class LearnedKernelScore(KernelScore):
             scaling=scaling,
             categories=categories,
             response_scaling=response_scaling,
+            vectors=vectors,
         )
         if not isinstance(tie_weight, bool):
             raise OptionError(f"tie_weight cannot be {quoted(tie_weight)}: choose true or false")
