@@ -103,7 +103,7 @@ def test_parts_of_a_table_are_seen_on_the_scale_of_the_whole():
     np.testing.assert_array_equal(part.points("x").values, data.points("x").values[there])
     np.testing.assert_array_equal(part.points("colour").values, data.points("colour").values[there])
     score = LearnedKernelScore(Dataset.from_frame(frame, missing="testwise"), scaling="rank", categories="delta")
-    assert score.restricted_to({"x"}).data.view == ("rank", "delta", "rank")
+    assert score.restricted_to({"x"}).data.view == ("rank", "delta", "rank", "whole")
 
 
 def test_counted_rows_are_seen_like_repeated_ones():

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
+from importlib import import_module
 
 import numpy as np
 
@@ -16,7 +17,7 @@ PENALTY = 0.5
 def boss_of_causal_learn(data: Dataset, seed: int) -> PDAG:
     """Return the class that causal-learn's BOSS finds by the BIC of linear Gaussian models; one column a variable."""
     try:
-        from causallearn.search.PermutationBased.BOSS import boss
+        boss = import_module("causallearn.search.PermutationBased.BOSS").boss
     except ImportError:
         raise OptionError("causal-learn's BOSS needs causal-learn: pip install 'kerncause[baselines]'") from None
     X = np.column_stack([data.points(name).values[:, 0] for name in data.names])
