@@ -69,13 +69,13 @@ def learned(_: Path) -> tuple[Result, DAG | None]:
     effect = uptake**2 + 1.5 * (group == "x") + 0.3 * draw.normal(size=n)
     stage = np.digitize(dose + 0.5 * draw.normal(size=n), [-1, 0, 1])
     frame = pd.DataFrame({"dose": dose, "uptake": uptake, "group": group, "effect": effect, "stage": stage})
-    return kerncause.discover(frame.assign(other=draw.normal(size=n)), workers=1), None
+    return kerncause.discover(frame.assign(other=draw.normal(size=n)), score="learned", workers=1), None
 
 
 def vector(_: Path) -> tuple[Result, DAG | None]:
     """Variables of several columns."""
     drawn = kerncause.simulate(kind="multidimensional", variables=4, rows=60, seed=1)
-    return kerncause.discover(drawn.dataset, workers=1), drawn.dag
+    return kerncause.discover(drawn.dataset, score="learned", workers=1), drawn.dag
 
 
 def tested(place: Path) -> tuple[Result, DAG | None]:
