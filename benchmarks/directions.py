@@ -39,6 +39,7 @@ FOOTINGS: dict[str, dict[str, Any]] = {
     "values": {},
     "ranks": dict(BY_RANKS),
     "levels": dict(PRESETS["adaptive"].score),
+    "even levels": {**PRESETS["adaptive"].score, "noise": "even"},
 }
 
 
@@ -114,6 +115,11 @@ def directions_of_pairs_by_levels() -> Iterator[Row]:
     yield from _of_pairs("levels", PICTURE.with_stem("directions-levels"))
 
 
+def directions_of_pairs_by_even_levels() -> Iterator[Row]:
+    """The same as the adaptive preset has it on tables that are not of numbers alone: noise is the same everywhere."""
+    yield from _of_pairs("even levels", PICTURE.with_stem("directions-even-levels"))
+
+
 def _of_pairs(footing: str, picture: Path) -> Iterator[Row]:
     found = pairs(footing, list(EVERY), TEST_SEEDS)
     count = len(TEST_SEEDS)
@@ -180,7 +186,12 @@ def draw(found: Sequence[Judged], picture: Path) -> None:
     figure.savefig(picture, metadata={"Date": None})
 
 
-BENCHMARKS: list[Benchmark] = [directions_of_pairs, directions_of_pairs_by_ranks, directions_of_pairs_by_levels]
+BENCHMARKS: list[Benchmark] = [
+    directions_of_pairs,
+    directions_of_pairs_by_ranks,
+    directions_of_pairs_by_levels,
+    directions_of_pairs_by_even_levels,
+]
 
 
 def write_fit(footings: Collection[str]) -> None:

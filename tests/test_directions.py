@@ -84,7 +84,7 @@ def test_a_calibration_is_its_formula():
     assert Calibration.from_json(written) == curve
 
 
-@pytest.mark.parametrize("footing", ["values", "ranks", "levels"])
+@pytest.mark.parametrize("footing", ["values", "ranks", "levels", "even levels"])
 def test_the_shipped_curves_grow_from_one_half(footing):
     file = resources.files("kerncause.directions") / "calibration.json"
     shipped = Calibration.from_json(json.loads(file.read_text(encoding="utf-8"))[footing])
@@ -125,6 +125,7 @@ def test_each_footing_has_its_own_curve():
         "values": [{}, {"response_scaling": "standard"}, {"evidence": "bic", "kernel": "auto"}],
         "ranks": [{"response_scaling": "rank"}, BY_RANKS],
         "levels": [PRESETS["adaptive"].score],
+        "even levels": [{**PRESETS["adaptive"].score, **row.score} for row in PRESETS["adaptive"].of_kinds],
         None: [{"scaling": "rank"}, {"response_scaling": "robust"}, {"response_kernel": "matern32"}],
     }
     for footing, made in footings.items():
@@ -291,9 +292,9 @@ def test_a_score_that_was_not_calibrated_claims_nothing():
     assert direction(x, y, score="gp").probability == 0.5
 
 
-def test_levels_are_calibrated_with_the_noise_of_the_preset_alone():
+def test_levels_have_a_curve_for_each_noise():
     rng = np.random.default_rng(3)
     data = Dataset.from_frame(pd.DataFrame(rng.normal(size=(30, 2)), columns=["a", "b"]))
     options = {"response_scaling": "levels", "discrete": "probability"}
     assert footing_of(LearnedKernelScore(data, **options, noise="local")) == "levels"
-    assert footing_of(LearnedKernelScore(data, **options)) is None
+    assert footing_of(LearnedKernelScore(data, **options)) == "even levels"

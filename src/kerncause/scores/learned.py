@@ -92,7 +92,7 @@ class LearnedKernelScore(KernelScore):
         if (self._options["scaling"], self._options["response_kernel"]) != ("standard", "gaussian"):
             return None
         # Of numbers by their values and their ranks, which have densities, the noise is always even.
-        levels = "levels" if self._options["noise"] == "local" else None
+        levels = "levels" if self._options["noise"] == "local" else "even levels"
         footings = {None: "values", "standard": "values", "rank": "ranks", LEVELS: levels}
         return footings.get(self._options["response_scaling"])
 
