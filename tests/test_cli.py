@@ -11,7 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import kerncause
+from kerncause import Dataset, LearnedKernelScore
 from kerncause.cli import Screen, app
+from kerncause.plan import Plan
+from kerncause.presets import Extent
 
 runner = CliRunner()
 
@@ -199,6 +202,21 @@ def test_more_columns_than_rows_is_a_note(tmp_path):
     done = run("discover", tmp_path / "wide.csv", "--workers", 1, "--max-parents", 1)
     assert done.exit_code == 0, done.output
     assert "note: the table has more variables (6) than rows (4)" in done.output
+
+
+def test_a_preset_means_the_same_for_one_score_as_for_a_graph(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    frame = pd.DataFrame({"x": x, "y": x + np.exp(x) * rng.normal(size=120), "k": rng.integers(0, 2, size=120)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    data = Dataset.from_frame(frame)
+    options = Plan.of(preset="adaptive").for_table(Extent.of(data)).options
+    assert options["noise"] == "even"
+    printed = run("score", tmp_path / "t.csv", "--preset", "adaptive", "--target", "y", "--parents", "x")
+    assert f"{LearnedKernelScore(data, **options).local_score('y', ['x']):.3f}" in printed.output
+    refused = run("score", tmp_path / "t.csv", "--preset", "adaptive", "--target", "y", "--set", "noise=local")
+    assert refused.exit_code != 0
+    assert "noise=even for 3 variables, discrete ones among them, and 120 rows" in " ".join(refused.output.split())
 
 
 def test_a_score_that_could_not_be_certified_is_told(capsys):

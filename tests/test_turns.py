@@ -135,6 +135,32 @@ def test_rows_that_lack_one_column_lack_the_vector():
     assert {fit.rows, *(turn.rows for turn in fit.turns)} == {95}
 
 
+def test_a_column_with_one_value_has_nothing_to_explain_and_its_parents_are_paid_for_all_the_same():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 4)), columns=["c", "d", "e", "f"])
+    frame["a"], frame["b"] = 1.0, rng.normal(size=60)
+    frame.loc[40:, "a"] = rng.normal(size=20)
+    frame.loc[40:, "c"] = np.nan
+    data = Dataset.from_frame(frame, groups={"v": ["a", "b"]}, missing="testwise")
+    score = in_turn(data, evidence="bic", **LEVELS).restricted_to({"v", "c"})
+    alone, given = score.fit("v"), score.fit("v", ["c"])
+    assert sorted(turn.evaluations > 0 for turn in given.turns) == [False, True]
+    assert given.is_probability
+    assert given.complexity - alone.complexity == pytest.approx(0.5 * np.log(40) + np.log(4))
+    assert score.settled("v", ["c"], score.fit("v", ["c"], settle=False)).value == pytest.approx(given.value)
+
+
+def test_what_is_said_of_turns_is_said_of_the_vector():
+    def turn(**told):
+        return LocalFit(-1.0, {"p": 1.0, EARLIER: 2.0}, **told)
+
+    rival = LocalFit(-2.0)
+    both = LocalFit.of_turns([turn(at_bounds=("p", "noise")), turn(at_bounds=(EARLIER, "response"))], ["p"])
+    assert both.at_bounds == ("p", "noise", "response")
+    assert not LocalFit.of_turns([turn(), turn(starts_disagree=True, rival=rival)], ["p"]).starts_disagree
+    assert LocalFit.of_turns([turn(), turn(starts_disagree=True)], ["p"]).starts_disagree
+
+
 def test_a_result_with_turns_is_shown_saved_and_read_back(tmp_path):
     frame = warm(80)
     options = {**LEVELS, "evidence": "bic", "vectors": "in-turn"}
@@ -147,7 +173,7 @@ def test_a_result_with_turns_is_shown_saved_and_read_back(tmp_path):
     again = kerncause.load_result(tmp_path / "result", frame)
     assert again.graph == found.graph
     assert again.fits["warmth"].turns
-    assert again.fits["warmth"].value == found.fits["warmth"].value
+    assert again.fits["warmth"] == found.fits["warmth"]
     assert "\0" not in (tmp_path / "report.html").read_text()
 
 

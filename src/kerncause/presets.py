@@ -11,7 +11,7 @@ from typing import Any
 from kerncause.data import Dataset, Kind, Variable
 
 # What variables can be, as far as it decides what is recommended.
-NUMBERS, DISCRETE, VECTORS = "numbers", "discrete variables", "vectors"
+NUMBERS, DISCRETE, VECTORS = "numbers", "discrete ones", "vectors"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class Extent:
 
     def __str__(self) -> str:
         discrete = "discrete " if self.kinds == {DISCRETE} else ""
-        among = ", vectors among them," if VECTORS in self.kinds else ""
+        some = [kind for kind in (DISCRETE, VECTORS) if kind in self.kinds and self.kinds != {kind}]
+        among = f", {' and '.join(some)} among them," if some else ""
         return f"{self.variables:,} {discrete}variables{among} and {self.rows:,} rows"
 
 

@@ -328,7 +328,8 @@ class Result:
             + ("" if self.finished else "; stopped before the end")
         ]
         if because := self.settings.get("search_because"):
-            lines.append(f"preset {self.settings['preset']}, search {self.settings['search']}, because of {because}")
+            preset = f"preset {self.settings['preset']}, " if self.settings["preset"] else ""
+            lines.append(f"{preset}search {self.settings['search']}, because of {because}")
         word = self.way.figures[0].replace("_", "-")
         for edge in self.strongest_first():
             arrow = "→" if edge.directed else "—"

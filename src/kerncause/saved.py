@@ -110,8 +110,16 @@ def _result(written: Mapping[str, Any], trace: tuple[Step, ...], table: Dataset)
 
 
 def _fit(fit: Mapping[str, Any]) -> LocalFit:
-    turns = tuple(map(_fit, fit.get("turns", ())))
-    return LocalFit(**{**fit, "at_bounds": tuple(fit["at_bounds"]), "turns": turns})
+    weights, rival = fit.get("weights"), fit.get("rival")
+    return LocalFit(
+        **{
+            **fit,
+            "at_bounds": tuple(fit["at_bounds"]),
+            "weights": None if weights is None else {name: tuple(part) for name, part in weights.items()},
+            "rival": None if rival is None else _fit(rival),
+            "turns": tuple(map(_fit, fit.get("turns", ()))),
+        }
+    )
 
 
 def _ledger(settings: Mapping[str, Any], table: Dataset) -> Ledger | None:

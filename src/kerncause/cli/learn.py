@@ -313,7 +313,7 @@ def score(
         refuse_twice(kernel, named)
         plan = Plan.of(name, preset=preset, score_options={**kernel, **named})
         table = read(data, sep, decimal, kind, group, levels, drop, missing, na)
-        ledger = Ledger(make_score(name, table, **plan.options))
+        ledger = Ledger(make_score(name, table, **plan.for_table(Extent.of(table)).options))
         names = frozenset(cells(parents))
         fit = ledger.fit(target, names)
         without = {parent: Comparison(target, names - {parent}, names) for parent in sorted(names)}

@@ -97,7 +97,9 @@ ToleranceOption = Annotated[
 ScoreOption = Annotated[
     str | None,
     typer.Option(
-        "--score", metavar="NAME", help=f"The score: {', '.join(SCORES)}. Default: learned, or what suits the table."
+        "--score",
+        metavar="NAME",
+        help=f"The score: {', '.join(SCORES)}. Default: learned, or of discover what suits the table.",
     ),
 ]
 SetOption = Annotated[

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from kerncause.data import EARLIER
+
 
 @runtime_checkable
 class LocalScore(Protocol):
@@ -161,6 +163,8 @@ class LocalFit:
     def of_turns(cls, turns: "Sequence[LocalFit]", parents: Collection[str]) -> "LocalFit":
         """Return the fit of a vector whose columns are explained one after the other."""
         widths = {name: [fit.bandwidths[name] for fit in turns if name in fit.bandwidths] for name in parents}
+        # A column may have one value on the rows at hand.
+        explained = [fit for fit in turns if fit.evaluations] or turns
         return cls(
             value=sum(fit.value for fit in turns),
             bandwidths={name: min(of_name) for name, of_name in widths.items() if of_name},
@@ -169,13 +173,14 @@ class LocalFit:
             converged=all(fit.converged for fit in turns),
             error_bound=sum(fit.error_bound for fit in turns),
             certified=all(fit.certified for fit in turns),
-            starts_disagree=any(fit.starts_disagree for fit in turns),
-            at_bounds=tuple(dict.fromkeys(name for fit in turns for name in fit.at_bounds if name in parents)),
+            # Directions have many starts, and where a rival was tried as well one that ended elsewhere says little.
+            starts_disagree=any(fit.starts_disagree and not (fit.rival or fit.weights) for fit in turns),
+            at_bounds=tuple(dict.fromkeys(name for fit in turns for name in fit.at_bounds if name != EARLIER)),
             rows=turns[0].rows,
             is_settled=all(fit.is_settled for fit in turns),
-            kernel=turns[0].kernel,
+            kernel=explained[0].kernel,
             complexity=sum(fit.complexity for fit in turns),
-            is_probability=all(fit.is_probability for fit in turns),
+            is_probability=all(fit.is_probability for fit in explained),
             turns=tuple(turns),
         )
 

@@ -247,7 +247,15 @@ class KernelScore(TableScore):
             score.fit(target, parents, each if len(parents) > 1 else None, settle=settle)
             for (score, parents), each in zip(self._each_turn(target, names), begins, strict=True)
         ]
-        return LocalFit.of_turns(fits, names)
+        return self._of_fits(fits, names)
+
+    def _of_fits(self, fits: Sequence[LocalFit], names: tuple[str, ...]) -> LocalFit:
+        """Return the fit of a vector; a first column with nothing to explain has not paid for what being of many costs."""
+        fit = LocalFit.of_turns(fits, names)
+        if fits[0].evaluations or not names:
+            return fit
+        due = self._evidence.cost(1, 0, len(names), len(self.data.names) - 1)
+        return replace(fit, value=fit.value - due, complexity=fit.complexity + due)
 
     def _families(self, names: tuple[str, ...], data: Dataset) -> list[Family]:
         """Return the kernels to try, the cheaper first; those of one column differ in nothing but their bounds."""
@@ -314,7 +322,7 @@ class KernelScore(TableScore):
             return nothing
         if begin.turns and (turns := [*self._each_turn(target, names)]):
             pairs = zip(turns, begin.turns, strict=True)
-            return LocalFit.of_turns([score.refitted(target, all_, each) for (score, all_), each in pairs], names)
+            return self._of_fits([score.refitted(target, all_, each) for (score, all_), each in pairs], names)
         if begin.curvature is None:
             return self.fit(target, parents)
         with one_blas_thread():
@@ -371,7 +379,7 @@ class KernelScore(TableScore):
         if fit.turns:
             pairs = zip(self._each_turn(target, names), fit.turns, strict=True)
             finals = [score.settled(target, all_, each) for (score, all_), each in pairs]
-            return replace(LocalFit.of_turns(finals, names), provisional=fit)
+            return replace(self._of_fits(finals, names), provisional=fit)
         tolerance = self._options["tolerance"]
         with one_blas_thread():
             subject = self._subject(target, names, data, fit.kernel)
