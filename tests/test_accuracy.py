@@ -52,7 +52,7 @@ MEANING = {
     "adaptive-exact": "df9bd14eebee",
     "adaptive-sized": "0d49bf9069c7",
     "adaptive-levels": "100ebe7a1ac8",
-    "adaptive-kinds": "127c1cc9ab28",
+    "adaptive-kinds": "43b463e5611c",
 }
 # Options that scores and searches got later, with the values that leave everything as it was.
 ADDED = {

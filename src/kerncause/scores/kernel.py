@@ -250,7 +250,7 @@ class KernelScore(TableScore):
         return self._of_fits(fits, names)
 
     def _of_fits(self, fits: Sequence[LocalFit], names: tuple[str, ...]) -> LocalFit:
-        """Return the fit of a vector; a first column with nothing to explain has not paid for what being of many costs."""
+        """Return the fit of a vector; a first column with nothing to explain has not paid for being one of many."""
         fit = LocalFit.of_turns(fits, names)
         if fits[0].evaluations or not names:
             return fit
