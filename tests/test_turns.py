@@ -45,6 +45,8 @@ def test_it_is_the_sum_over_columns_each_given_those_before(options, parents):
     tolerance = {"tolerance": 0.001}
     alone = LearnedKernelScore(Dataset.from_frame(frame), **options, **tolerance)
     one, two = alone.fit(first, parents), alone.fit(second, [*parents, first])
+    none = alone.fit(second, [first])
+    assert two.value + two.complexity > none.value + none.complexity or not parents
     fit = in_turn(data, **options, **tolerance).fit("warmth", parents)
     # Being one of many is charged for once: one of three others here, one of four, or two of them, in the plain table.
     value, of_many = one.value + two.value, 0.0
@@ -52,11 +54,29 @@ def test_it_is_the_sum_over_columns_each_given_those_before(options, parents):
         d = 0.5 * np.log(len(frame))
         of_many = (one.complexity - len(parents) * d) + (two.complexity - (len(parents) + 1) * d)
         of_many -= np.log([1, 3, 3][len(parents)])
+        of_many -= np.log(2) * bool(parents)  # the second column might have had no parents
     assert fit.value == pytest.approx(value + of_many, abs=0.02)
     assert len(fit.turns) == 2
     assert set(fit.bandwidths) == set(parents)
     assert fit.is_settled
     assert fit.certified
+
+
+@pytest.mark.parametrize("evidence", ["none", "bic"])
+def test_a_column_that_tells_nothing_more_has_no_parents(evidence):
+    rng = np.random.default_rng(4)
+    a, b, c = rng.normal(size=(3, 120))
+    signal = np.sin(2 * (a + b + c)) + 0.1 * rng.normal(size=120)
+    frame = pd.DataFrame({"a": a, "b": b, "c": c, "in": signal, "out": signal + 1e-3 * rng.normal(size=120)})
+    score = in_turn(grouped(frame), evidence=evidence, **LEVELS)
+    fit = score.fit("warmth", ["a", "b", "c"])
+    assert set(fit.bandwidths) == {"a", "b", "c"}
+    if evidence == "bic":
+        assert set(fit.turns[1].bandwidths) == {EARLIER}
+        due = fit.value - sum(turn.value for turn in fit.turns)
+        assert due == pytest.approx(-np.log(2))
+    again = score.settled("warmth", ["a", "b", "c"], score.fit("warmth", ["a", "b", "c"], settle=False))
+    assert again.value == pytest.approx(fit.value, abs=1e-9)
 
 
 def test_columns_in_turn_tell_what_is_a_cause_of_both():
@@ -138,7 +158,7 @@ def test_rows_that_lack_one_column_lack_the_vector():
 def test_a_column_with_one_value_has_nothing_to_explain_and_its_parents_are_paid_for_all_the_same():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(60, 4)), columns=["c", "d", "e", "f"])
-    frame["a"], frame["b"] = 1.0, rng.normal(size=60)
+    frame["a"], frame["b"] = 1.0, frame["c"] + 0.3 * rng.normal(size=60)
     frame.loc[40:, "a"] = rng.normal(size=20)
     frame.loc[40:, "c"] = np.nan
     data = Dataset.from_frame(frame, groups={"v": ["a", "b"]}, missing="testwise")
@@ -146,7 +166,7 @@ def test_a_column_with_one_value_has_nothing_to_explain_and_its_parents_are_paid
     alone, given = score.fit("v"), score.fit("v", ["c"])
     assert sorted(turn.evaluations > 0 for turn in given.turns) == [False, True]
     assert given.is_probability
-    assert given.complexity - alone.complexity == pytest.approx(0.5 * np.log(40) + np.log(4))
+    assert given.complexity - alone.complexity == pytest.approx(0.5 * np.log(40) + np.log(4) + np.log(2))
     assert score.settled("v", ["c"], score.fit("v", ["c"], settle=False)).value == pytest.approx(given.value)
 
 

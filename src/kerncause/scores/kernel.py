@@ -10,7 +10,7 @@ A score of this family says what Y, r and t are (`kerncause.scores.response_mode
 
 import math
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -77,7 +77,8 @@ class KernelScore(TableScore):
         categories: how those without order are seen: `codes` or `delta`.
         response_scaling: on what scale numbers are seen as what is to be explained; None: as `scaling`.
         vectors: `whole`, explained by one regression, or `in-turn`, their columns one after the other: each by the
-            parents and by the columns before it, whose order follows from what they hold.
+            columns before it, whose order follows from what they hold, and by the parents, but for the first perhaps
+            by none of them.
         starts: how many starts the optimiser gets, 1 to 5.
         tolerance: how far, in nats per output column, `LocalFit.value` may lie from the exact score.
         parent_bounds: where each s_k may lie. The upper end acts as a penalty for parents: a parent that
@@ -241,20 +242,38 @@ class KernelScore(TableScore):
             yield score, (*parents, *({EARLIER} & set(score.data.names)))
 
     def _fit_in_turn(self, target: str, names: tuple[str, ...], begin: LocalFit | None, *, settle: bool) -> LocalFit:
-        """Fit the columns of a vector, each with the parents and the columns before it; the first may begin afresh."""
+        """Fit the columns of a vector, each with the columns before it and with all of the parents, or with none."""
         begins = begin.turns if begin is not None and begin.turns else (None,) * len(self._turns(target))
-        fits = [
-            score.fit(target, parents, each if len(parents) > 1 else None, settle=settle)
-            for (score, parents), each in zip(self._each_turn(target, names), begins, strict=True)
-        ]
+        fits = []
+        for (score, parents), each in zip(self._each_turn(target, names), begins, strict=True):
+            fit = score.fit(target, parents, each if len(parents) > 1 else None, settle=settle)
+            if EARLIER in parents and names:
+                alone = score.fit(target, (EARLIER,), settle=settle)
+                fit = max(fit, alone, key=lambda fit: fit.value)
+            fits.append(fit)
         return self._of_fits(fits, names)
 
+    def _again_in_turn(
+        self, target: str, names: tuple[str, ...], fits: Sequence[LocalFit], fitted: Callable[..., LocalFit]
+    ) -> tuple[LocalFit, ...]:
+        """Return what a method of the scores of columns makes of the fit of each, with the parents that it has."""
+        return tuple(
+            fitted(score, target, tuple(name for name in parents if name in fit.bandwidths), fit)
+            for (score, parents), fit in zip(self._each_turn(target, names), fits, strict=True)
+        )
+
     def _of_fits(self, fits: Sequence[LocalFit], names: tuple[str, ...]) -> LocalFit:
-        """Return the fit of a vector; a first column with nothing to explain has not paid for being one of many."""
+        """Return the fit of a vector, less what its columns have not paid for.
+
+        That is log 2 for each column after the first, which may have all of the parents or none; and what being one of
+        many costs, where the first has nothing to explain.
+        """
         fit = LocalFit.of_turns(fits, names)
-        if fits[0].evaluations or not names:
+        if not names or self._options["evidence"] == "none":
             return fit
-        due = self._evidence.cost(1, 0, len(names), len(self.data.names) - 1)
+        due = (len(fits) - 1) * math.log(2.0)
+        if not fits[0].evaluations:
+            due += self._evidence.cost(1, 0, len(names), len(self.data.names) - 1)
         return replace(fit, value=fit.value - due, complexity=fit.complexity + due)
 
     def _families(self, names: tuple[str, ...], data: Dataset) -> list[Family]:
@@ -301,8 +320,7 @@ class KernelScore(TableScore):
     def curved(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
         """Return a fit with the curvature of the loss at its parameters, for `refitted`."""
         if fit.turns:
-            pairs = zip(self._each_turn(target, parents), fit.turns, strict=True)
-            return replace(fit, turns=tuple(score.curved(target, names, each) for (score, names), each in pairs))
+            return replace(fit, turns=self._again_in_turn(target, tuple(parents), fit.turns, type(self).curved))
         if fit.noise is None:
             return fit
         names, data = self._rows_for(target, parents)
@@ -320,9 +338,8 @@ class KernelScore(TableScore):
         names, data = self._rows_for(target, parents)
         if (nothing := nothing_to_explain(data, target)) is not None:
             return nothing
-        if begin.turns and (turns := [*self._each_turn(target, names)]):
-            pairs = zip(turns, begin.turns, strict=True)
-            return self._of_fits([score.refitted(target, all_, each) for (score, all_), each in pairs], names)
+        if begin.turns and self._turns(target):
+            return self._of_fits(self._again_in_turn(target, names, begin.turns, type(self).refitted), names)
         if begin.curvature is None:
             return self.fit(target, parents)
         with one_blas_thread():
@@ -377,8 +394,7 @@ class KernelScore(TableScore):
             return fit
         names, data = self._rows_for(target, parents)
         if fit.turns:
-            pairs = zip(self._each_turn(target, names), fit.turns, strict=True)
-            finals = [score.settled(target, all_, each) for (score, all_), each in pairs]
+            finals = self._again_in_turn(target, names, fit.turns, type(self).settled)
             return replace(self._of_fits(finals, names), provisional=fit)
         tolerance = self._options["tolerance"]
         with one_blas_thread():
