@@ -10,7 +10,7 @@ A score of this family says what Y, r and t are (`kerncause.scores.response_mode
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -41,6 +41,7 @@ from kerncause.scores.probability import probability_of
 from kerncause.scores.response_model import ResponseModel
 from kerncause.scores.subject import How, Subject
 from kerncause.scores.table import TableScore, nothing_to_explain
+from kerncause.scores.turns import InTurn
 from kerncause.text import quoted
 
 Floats = npt.NDArray[np.float64]
@@ -139,7 +140,7 @@ class KernelScore(TableScore):
             response_scaling=response_scaling,
             vectors=vectors,
         )
-        self._of_turns: dict[str, tuple[Self, ...]] = {}
+        self._in_turn: dict[str, InTurn[Self]] = {}
         if memory is not None:
             if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
                 raise OptionError(f"memory cannot be {memory}: give a number of bytes")
@@ -211,7 +212,8 @@ class KernelScore(TableScore):
         if begin is None and self._is_staged and len(names) > (0 if turns else 1):
             begin = self._begin(target, frozenset(names))
         if turns:
-            return self._fit_in_turn(target, names, begin, settle=settle)
+            whole = self._of_turns(turns, turns.fits(names, begin), names)
+            return self.settled(target, parents, whole) if settle else whole
         with one_blas_thread():
             judged: list[LocalFit] = []
             for family in self._families(names, data):
@@ -220,15 +222,15 @@ class KernelScore(TableScore):
         fit = replace(best, rival=others[0]) if others else best
         return self.settled(target, parents, fit) if settle else fit
 
-    def _turns(self, target: str) -> tuple[Self, ...]:
-        """Return the scores of the columns of a vector, each in its turn; none if it is explained as a whole."""
+    def _turns(self, target: str) -> InTurn[Self] | None:
+        """Return the columns of a vector, each with a score of its own; None if it is explained as a whole."""
         if self._options["vectors"] == WHOLE or len(self.data.columns_of(target)) < 2:
-            return ()
-        if target not in self._of_turns:
+            return None
+        if target not in self._in_turn:
             tables = self.data.complete_for({target}).turns(target)
             options = {**self._options, "tolerance": self._options["tolerance"] / len(tables)}
-            self._of_turns[target] = tuple(type(self)(table, **options) for table in tables)
-        return self._of_turns[target]
+            self._in_turn[target] = InTurn(target, tuple(type(self)(table, **options) for table in tables))
+        return self._in_turn[target]
 
     def _refuse_turns(self, target: str) -> None:
         if self._turns(target):
@@ -237,41 +239,15 @@ class KernelScore(TableScore):
                 "ask a score with vectors=whole, or make the columns variables"
             )
 
-    def _each_turn(self, target: str, parents: Collection[str]) -> Iterator[tuple[Self, tuple[str, ...]]]:
-        for score in self._turns(target):
-            yield score, (*parents, *({EARLIER} & set(score.data.names)))
-
-    def _fit_in_turn(self, target: str, names: tuple[str, ...], begin: LocalFit | None, *, settle: bool) -> LocalFit:
-        """Fit the columns of a vector, each with the columns before it and with all of the parents, or with none."""
-        begins = begin.turns if begin is not None and begin.turns else (None,) * len(self._turns(target))
-        fits = []
-        for (score, parents), each in zip(self._each_turn(target, names), begins, strict=True):
-            fit = score.fit(target, parents, each if len(parents) > 1 else None, settle=settle)
-            if EARLIER in parents and names:
-                alone = score.fit(target, (EARLIER,), settle=settle)
-                fit = max(fit, alone, key=lambda fit: fit.value)
-            fits.append(fit)
-        return self._of_fits(fits, names)
-
-    def _again_in_turn(
-        self, target: str, names: tuple[str, ...], fits: Sequence[LocalFit], fitted: Callable[..., LocalFit]
-    ) -> tuple[LocalFit, ...]:
-        """Return what a method of the scores of columns makes of the fit of each, with the parents that it has."""
-        return tuple(
-            fitted(score, target, tuple(name for name in parents if name in fit.bandwidths), fit)
-            for (score, parents), fit in zip(self._each_turn(target, names), fits, strict=True)
-        )
-
-    def _of_fits(self, fits: Sequence[LocalFit], names: tuple[str, ...]) -> LocalFit:
+    def _of_turns(self, turns: InTurn[Self], fits: Sequence[LocalFit], names: tuple[str, ...]) -> LocalFit:
         """Return the fit of a vector, less what its columns have not paid for.
 
-        That is log 2 for each column after the first, which may have all of the parents or none; and what being one of
-        many costs, where the first has nothing to explain.
+        That is whether columns have parents; and what being one of many costs, where the first has nothing to explain.
         """
         fit = LocalFit.of_turns(fits, names)
         if not names or self._options["evidence"] == "none":
             return fit
-        due = (len(fits) - 1) * math.log(2.0)
+        due = turns.choices
         if not fits[0].evaluations:
             due += self._evidence.cost(1, 0, len(names), len(self.data.names) - 1)
         return replace(fit, value=fit.value - due, complexity=fit.complexity + due)
@@ -319,8 +295,8 @@ class KernelScore(TableScore):
 
     def curved(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
         """Return a fit with the curvature of the loss at its parameters, for `refitted`."""
-        if fit.turns:
-            return replace(fit, turns=self._again_in_turn(target, tuple(parents), fit.turns, type(self).curved))
+        if fit.turns and (turns := self._turns(target)):
+            return replace(fit, turns=turns.again(fit.turns, type(self).curved))
         if fit.noise is None:
             return fit
         names, data = self._rows_for(target, parents)
@@ -338,8 +314,8 @@ class KernelScore(TableScore):
         names, data = self._rows_for(target, parents)
         if (nothing := nothing_to_explain(data, target)) is not None:
             return nothing
-        if begin.turns and self._turns(target):
-            return self._of_fits(self._again_in_turn(target, names, begin.turns, type(self).refitted), names)
+        if begin.turns and (turns := self._turns(target)):
+            return self._of_turns(turns, turns.again(begin.turns, type(self).refitted), names)
         if begin.curvature is None:
             return self.fit(target, parents)
         with one_blas_thread():
@@ -393,9 +369,9 @@ class KernelScore(TableScore):
         if fit.is_settled:
             return fit
         names, data = self._rows_for(target, parents)
-        if fit.turns:
-            finals = self._again_in_turn(target, names, fit.turns, type(self).settled)
-            return replace(self._of_fits(finals, names), provisional=fit)
+        if fit.turns and (turns := self._turns(target)):
+            finals = turns.again(fit.turns, type(self).settled)
+            return replace(self._of_turns(turns, finals, names), provisional=fit)
         tolerance = self._options["tolerance"]
         with one_blas_thread():
             subject = self._subject(target, names, data, fit.kernel)
