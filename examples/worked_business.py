@@ -58,8 +58,8 @@ table = customers(600, SEED)
 print(table.head().to_string(index=False))
 
 # %% Say what the kinds are
-# `plan` is text with an order of its own, which no program can guess: list its levels. `region` has none; it is
-# compared by its codes in alphabetical order, and a warning says so. Text with two values needs nothing.
+# `plan` is text with an order of its own, which no program can guess: list its levels. `region` has none: two regions
+# are the same or different, nothing else. Text with two values needs nothing.
 data = kerncause.Dataset.from_frame(table, levels={"plan": PLANS})
 print(data.describe()[["variable", "kind", "why"]].to_string(index=False))
 
@@ -76,8 +76,8 @@ result = kerncause.discover(data, knowledge=known, max_parents=3, workers=1)
 print(result)
 
 # %% Compare with the truth
-# Both directions and joined pairs count here, over all 21 pairs. Other seeds give other tables: with tiers, seeds 0, 2
-# and 3 come out as the truth has it and seed 1 has one edge too many; without, seeds 0 and 1 differ on 5 and 9 pairs.
+# Both directions and joined pairs count here, over all 21 pairs. Other seeds give other tables: with tiers, seeds 0
+# to 3 come out as the truth has it; without, they differ from it on 7 or 8 pairs.
 for name, learned in {"without knowledge": blind, "with tiers": result}.items():
     distance = kerncause.metrics.shd(truth, learned.graph)
     print(f"{name}: {distance} of 21 pairs differ from the truth")

@@ -13,14 +13,14 @@ data = kerncause.read_table("examples/sachs.csv")
 print(data)
 print(data.describe()[["variable", "kind", "why"]].to_string(index=False))
 
-# %% Learn a graph, and ten more from halves of the rows
+# %% Learn a graph, and four more from halves of the rows
 # One worker keeps this script on one core; leave `workers` out to use all. The result is the same.
-result = kerncause.discover(data, confidence=10, workers=1)
+result = kerncause.discover(data, confidence=4, workers=1)
 print(result)
 
 # %% How often do other halves of the rows agree?
-# `joined` is the share of the ten halves that have the edge, `pointed` the share of these whose best DAG has it this
-# way round. It says how stable the edge is, not how likely it is to be causal.
+# `joined` is the share of the four halves (take a hundred for real) that have the edge, `pointed` the share of these
+# whose best DAG has it this way round. It says how stable the edge is, not how likely it is to be causal.
 edges = result.edges.sort_values("gain", ascending=False)
 print(edges[["source", "target", "directed", "gain", "joined", "pointed"]].round(2).to_string(index=False))
 

@@ -236,6 +236,38 @@ def test_every_table_has_something_recommended():
 
 
 @pytest.mark.parametrize(
+    ("kinds", "size", "preset", "search"),
+    [
+        ({NUMBERS}, (8, 2000), "adaptive", "exact"),
+        ({NUMBERS}, (9, 100), None, "ges"),
+        ({NUMBERS}, (8, 2001), None, "ges"),
+        ({NUMBERS, DISCRETE}, (8, 100), "adaptive", "exact"),
+        ({NUMBERS, DISCRETE}, (9, 100), None, "ges"),
+        ({NUMBERS, VECTORS}, (8, 100), None, "ges"),
+        ({VECTORS, DISCRETE}, (8, 100), None, "ges"),
+        ({DISCRETE}, (11, 2000), "adaptive", "boss"),
+        ({DISCRETE}, (20, 2000), "adaptive", "ges"),
+        ({DISCRETE}, (21, 100), None, "ges"),
+    ],
+)
+def test_what_was_measured_to_do_best_is_taken_where_it_was_measured(kinds, size, preset, search):
+    extent = Extent(*size, frozenset(kinds))
+    plan = Plan.of().for_table(extent)
+    assert (plan.score, plan.preset, plan.search) == ("learned", preset, search)
+    assert (plan.why is None) == (preset is None)
+    if preset is not None:
+        assert plan.why.startswith(f"{extent}: it was right most often")
+
+
+def test_a_table_gets_what_suits_it_and_the_result_says_so():
+    found = discover(mixed_frame(60), workers=1)
+    assert found.settings["preset"] == "adaptive"
+    assert found.settings["search_because"].startswith(str(Extent.of(found.data)))
+    assert "preset adaptive, search exact, because of" in repr(found)
+    assert "because" not in repr(discover(mixed_frame(60), score="learned", workers=1))
+
+
+@pytest.mark.parametrize(
     ("kinds", "meant"),
     [
         ({NUMBERS}, ("levels", "local")),
