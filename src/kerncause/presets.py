@@ -145,12 +145,7 @@ PRESETS: Mapping[str, Preset] = {
         search={},
         score_name="learned",
         sizes=(
-            Size(
-                8,
-                "exact",
-                {"prune": 3.0, "lookahead": 3},
-                "every parent set can be looked at whose subsets are worth something, and every three causes",
-            ),
+            Size(8, "exact", {}, "every parent set can be looked at"),
             Size(12, "boss", {"lookahead": 2}, "every parent set would be too many, pairs of causes are not"),
             Size(None, "ges", {}, "pairs of causes would be too many"),
         ),

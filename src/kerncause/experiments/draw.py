@@ -45,7 +45,8 @@ STYLES: Mapping[str, tuple[str, str, str]] = {
     "adaptive-exact": ("#AA4499", "h", "adaptive, optimum"),
     "adaptive-sized": ("#44AA99", "H", "adaptive by ranks, pruned"),
     "adaptive-levels": ("#B8860B", "d", "adaptive, even noise"),
-    "adaptive-kinds": ("#661100", "v", "adaptive"),
+    "adaptive-kinds": ("#6699CC", "X", "adaptive, pruned"),
+    "adaptive-optimum": ("#661100", "v", "adaptive"),
 }
 # For methods that have none of their own, in turn.
 OTHER_COLOURS = ("#332288", "#117733", "#AA4499", "#999933", "#88CCEE", "#661100")
