@@ -12,7 +12,7 @@ import pandas as pd
 
 from kerncause.errors import DataError, OptionError
 from kerncause.experiments.claims import F1, PAIRED, Number
-from kerncause.experiments.specs.accuracy import FIRST_DEVELOPMENT, FIRST_TEST, REFERENCE
+from kerncause.experiments.specs.accuracy import FIRST_DEVELOPMENT, FIRST_SPENT, REFERENCE
 from kerncause.simulate import PAPER_KINDS
 from kerncause.text import quoted
 
@@ -146,7 +146,7 @@ def judged(frame: pd.DataFrame, variant: str) -> Judged:
         frame: rows of `accuracy-development`, with the variant and the paper's setting.
         variant: its name.
     """
-    if not frame["seed"].between(FIRST_DEVELOPMENT, FIRST_TEST - 1).all():
+    if not frame["seed"].between(FIRST_DEVELOPMENT, FIRST_SPENT - 1).all():
         raise OptionError("a variant is judged on development data: give rows of accuracy-development alone")
     if variant not in set(frame["method"]):
         raise DataError(f"there are no results of {quoted(variant)}: run it first")

@@ -10,6 +10,7 @@ from kerncause.experiments.registry import EXPERIMENTS
 from kerncause.experiments.run import results_of
 from kerncause.experiments.specs import accuracy, more_variables, single_changes
 from kerncause.experiments.standing import costs, standing_of
+from kerncause.experiments.targets import as_table, targets
 
 END = "<!-- end -->"
 # What is shown of the variants, on the tables that all of them have been tried on, and what they are compared with.
@@ -26,7 +27,19 @@ def tables(directory: str | Path) -> dict[str, str]:
     """Return every table that the results give, by its mark."""
     standings = [standing_of(experiment, directory) for experiment in EXPERIMENTS.values()]
     claims = {f"<!-- claim {claim.number} -->": as_markdown(claim) for claim in answered(directory)}
-    return {**claims, "<!-- compute -->": costs(standings), **_comparisons(directory)}
+    return {
+        **claims,
+        "<!-- compute -->": costs(standings),
+        "<!-- targets -->": _targets(directory),
+        **_comparisons(directory),
+    }
+
+
+def _targets(directory: str | Path) -> str:
+    try:
+        return as_table(targets(directory))
+    except DataError:
+        return "There are no results of accuracy-test yet."
 
 
 def _comparisons(directory: str | Path) -> dict[str, str]:

@@ -64,6 +64,8 @@ EVERY = (*VARIANTS, *OTHERS)
 
 # Realisations that no other experiment has. `smoke` has one that is neither looked at nor reported.
 FIRST_DEVELOPMENT, FIRST_TEST, SMOKE = 2000, 6000, 1900
+# From here up to the test set: realisations that were the test set once (experiments/protocol.md).
+FIRST_SPENT = 5000
 SMALL_REALISATIONS = 2
 
 NETWORKS: Mapping[str, float] = {"sachs": 0.31, "child": 0.13}  # with their densities
