@@ -227,9 +227,9 @@ def draw(frame: pd.DataFrame) -> "Figure":
     return grid(frame, lines, width=2.3)
 
 
-def _experiment(name: str, title: str, first: int, realisations: int) -> Experiment:
-    return Experiment(name, title, 1, lambda scale: cells(scale, first, realisations), measure, draw)
+def _experiment(name: str, title: str, version: int, first: int, realisations: int) -> Experiment:
+    return Experiment(name, title, version, lambda scale: cells(scale, first, realisations), measure, draw)
 
 
-DEVELOPMENT = _experiment("accuracy-development", "variants on data that may be looked at", FIRST_DEVELOPMENT, 5)
-TEST = _experiment("accuracy-test", "variants on the test set, to report and not to choose", FIRST_TEST, 20)
+DEVELOPMENT = _experiment("accuracy-development", "variants on data that may be looked at", 1, FIRST_DEVELOPMENT, 5)
+TEST = _experiment("accuracy-test", "variants on the test set, to report and not to choose", 2, FIRST_TEST, 20)
