@@ -1,6 +1,7 @@
 """Kernels of the parents, and evidence: against literal formulas, differences, and what must not matter."""
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +17,7 @@ from kerncause.scores import Ledger, make_score
 from kerncause.scores.cache import _fit_of, _written
 from kerncause.scores.evidence import Evidence, overdispersion
 from kerncause.scores.family import FAMILIES, Sides, promising_directions
+from kerncause.scores.optimise import Rounder, ascend
 
 
 def single_index(n=150, seed=0, parents=3, signs=(1, 1, 1), swing=3.0, noise=0.2):
@@ -335,3 +337,63 @@ def test_a_start_is_elsewhere_if_its_sum_or_its_scale_is_another():
     assert family.is_elsewhere(sides, np.array([1.0, -0.5]), top)
     assert family.is_elsewhere(sides, 3.0 * top, top)
     assert family.is_elsewhere(sides, top / 3.0, top)
+
+
+def alike(n=150, seed=5):
+    """A vector whose columns hardly differ, another one, and a number that bends with a sum of both."""
+    rng = np.random.default_rng(seed)
+    u, v = rng.normal(size=(2, n))
+    one, other = (z[:, None] + 0.1 * rng.normal(size=(n, 4)) for z in (u, v))
+    x = np.sin(1.5 * (one.mean(axis=1) - other[:, 0])) + 0.2 * rng.normal(size=n)
+    columns = {f"{name}_{k}": column for name, z in (("u", one), ("v", other)) for k, column in enumerate(z.T)}
+    groups = {name: [f"{name}_{k}" for k in range(4)] for name in ("u", "v")}
+    return Dataset.from_frame(pd.DataFrame({"x": x, **columns}), groups=groups)
+
+
+def task_of(data, parents, kernel="direction", **options):
+    score = LearnedKernelScore(data, kernel=kernel, **options)
+    names, rows = score._rows_for("x", parents)
+    return score._subject("x", names, rows, kernel).task
+
+
+def test_round_coordinates_have_the_same_loss_and_its_slopes():
+    task = task_of(alike(), ["u", "v"])
+    layout = task.layout
+    assert layout.metric.shape == (8, 8)
+    rounder = Rounder(layout.metric, layout.log_limits)
+    loss = rounder.loss(task.objective.scaled_loss)
+    theta = task.layout.start(task.heuristic, 1.0)
+    z = rounder.of(theta)
+    np.testing.assert_allclose(rounder.back(z), theta, atol=1e-12)
+    value, gradient = loss(z)
+    assert value == pytest.approx(task.objective.scaled_loss(theta)[0], abs=1e-9)
+    for k, step in enumerate(1e-5 * np.eye(len(z))):
+        assert gradient[k] == pytest.approx((loss(z + step)[0] - loss(z - step)[0]) / 2e-5, rel=1e-3, abs=1e-6)
+
+
+def test_round_coordinates_lead_to_the_same_top_in_fewer_steps():
+    task = task_of(alike(), ["u", "v"])
+    by_weights = replace(task.objective, layout=replace(task.layout, metric=None))
+    assert task.layout.metric is not None
+    rounded, plain = [], []
+    for start in task.cold(2):
+        theta = task.layout.start(start.place, 1.0)
+        rounded.append(ascend(task.objective, theta))
+        plain.append(ascend(by_weights, theta))
+    assert max(end.value for end in rounded) == pytest.approx(max(end.value for end in plain), abs=0.05)
+    assert sum(end.evaluations for end in rounded) < 0.8 * sum(end.evaluations for end in plain)
+
+
+def test_weights_keep_to_their_bounds_in_round_coordinates():
+    """A shortest bandwidth of 2 holds weights at 1/2: as high a top as with the weights for coordinates."""
+    task = task_of(alike(), ["u", "v"], parent_bounds=(2.0, 10.0))
+    theta = task.layout.start(task.cold(1)[0].place, 1.0)
+    rounded = ascend(task.objective, theta)
+    plain = ascend(replace(task.objective, layout=replace(task.layout, metric=None)), theta)
+    weights = task.layout.unpacked(rounded.theta).parents
+    assert np.abs(weights).max() == 0.5
+    assert rounded.value >= plain.value - 0.05
+
+
+def test_columns_of_their_own_keep_their_coordinates():
+    assert task_of(Dataset.from_frame(single_index()), ["p0", "p1", "p2"]).layout.metric is None

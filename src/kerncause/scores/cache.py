@@ -29,7 +29,7 @@ from kerncause.scores.ledger import Batch, Query
 from kerncause.written import shown_path
 
 # To be raised whenever any score gives another value than before.
-SCORE_VERSION = 9
+SCORE_VERSION = 10
 # The four letters KCSC: what tells our files from those of others.
 APPLICATION = 0x4B435343
 LAYOUT = 1

@@ -132,6 +132,10 @@ class Family(ABC):
         """Tell whether an ascent from these parameters of the parents may end elsewhere than at that top."""
         return True
 
+    def metric(self, sides: Sides) -> Floats | None:
+        """Return a lower triangle C, (d, d): in the coordinates C'w of the weights w the likelihood is rounder."""
+        return None
+
     @abstractmethod
     def off(self, begin: LocalFit, names: Sequence[str], sides: Sides, longest: float) -> Floats | None:
         """Return the parameters of a fit without one of the parents, with that next to switched off."""
@@ -278,6 +282,15 @@ class OneDirection(Weights):
         one, other = float(start @ spread @ start), float(top @ spread @ top)
         is_other_direction = float(start @ spread @ top) ** 2 < SAME_DIRECTION**2 * one * other
         return is_other_direction or not other < SAME_SCALE**2 * one < SAME_SCALE**4 * other
+
+    def metric(self, sides: Sides) -> Floats | None:
+        """Return the root of the covariance of the parents' columns, if some belong together.
+
+        The columns of one vector are often much alike, so that their sum can be told well and their difference badly.
+        """
+        if max(sides.columns, default=1) == 1:
+            return None
+        return np.asarray(np.linalg.cholesky(_Cloud.of(sides.response, sides.parents).spread), dtype=np.float64)
 
     def off(self, begin: LocalFit, names: Sequence[str], sides: Sides, longest: float) -> Floats | None:
         """Return the weights of the others, and 0; a single parent with a bandwidth has its inverse as a weight."""

@@ -24,6 +24,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import solve_triangular
 from scipy.optimize import Bounds, lsq_linear, minimize
 
 from kerncause.regression import Engine, Parameters, values_at
@@ -63,7 +64,8 @@ class Term(Protocol):
 class Layout:
     """How the free parameters lie in the optimiser's vector: log of [s_x] [s_1..s_k or s_p] [s_e].
 
-    Parameters of the parents that are `signed` are weights, and lie there as they are.
+    Parameters of the parents that are `signed` are weights, and lie there as they are. With a `metric` C, a lower
+    triangle, (k, k), ascents go along C'w instead of the weights w themselves.
     """
 
     fixed_response: float | None
@@ -73,6 +75,7 @@ class Layout:
     parent_bounds: Interval
     noise_bounds: Interval
     signed: bool = False
+    metric: Floats | None = None
 
     @property
     def _free_bandwidths(self) -> int:
@@ -360,8 +363,61 @@ def _along_the_ridge(objective: Objective, theta: Floats, relative_decrease: flo
 
 
 def _ascent(objective: Objective, loss: Loss, start: Floats, limits: Floats, relative_decrease: float) -> Ascent:
-    """Run L-BFGS-B on a loss scaled as `Objective.scaled_loss` is."""
+    """Run L-BFGS-B on a loss scaled as `Objective.scaled_loss` is, in coordinates where it is round if these are known.
+
+    Bounds of weights mean nothing there. Weights beyond them are held at them, and if the ascent ends with some that
+    are, it is finished with the weights themselves as coordinates.
+    """
+    if objective.layout.metric is None:
+        return _minimised(objective, loss, start, limits, relative_decrease)
+    rounder = Rounder(objective.layout.metric, limits)
+    found = _minimised(objective, rounder.loss(loss), rounder.of(start), rounder.limits, relative_decrease)
+    end = rounder.back(found.theta)
+    inside = np.clip(end, *limits)
+    if np.array_equal(end, inside):
+        return replace(found, theta=end)
+    finished = _minimised(objective, loss, inside, limits, relative_decrease)
+    return replace(finished, evaluations=found.evaluations + finished.evaluations)
+
+
+def _minimised(objective: Objective, loss: Loss, start: Floats, limits: Floats, relative_decrease: float) -> Ascent:
     found = minimize(
         loss, start, jac=True, method="L-BFGS-B", bounds=Bounds(*limits), options={"ftol": relative_decrease}
     )
     return Ascent(objective, -float(found.fun) * objective.n, np.asarray(found.x), int(found.nfev), bool(found.success))
+
+
+class Rounder:
+    """The coordinates u = C'w for the weights w in an optimiser's vector, which lie there before the last entry."""
+
+    def __init__(self, metric: Floats, limits: Floats) -> None:
+        self._metric, self._all_limits = metric, limits
+        self._inverse = solve_triangular(metric, np.eye(len(metric)), lower=True)
+        self._weights = slice(-1 - len(metric), -1)
+        self.limits = limits.copy()
+        self.limits[:, self._weights] = np.array([[-np.inf], [np.inf]])
+
+    def of(self, theta: Floats) -> Floats:
+        """Return the coordinates of a place."""
+        z = theta.copy()
+        z[self._weights] = self._metric.T @ theta[self._weights]
+        return z
+
+    def back(self, z: Floats) -> Floats:
+        """Return the place with such coordinates."""
+        theta = z.copy()
+        theta[self._weights] = self._inverse.T @ z[self._weights]
+        return theta
+
+    def loss(self, loss: Loss) -> Loss:
+        """Return a loss as a function of the coordinates; beyond the bounds of weights it is that at the bounds."""
+
+        def rounded(z: Floats) -> tuple[float, Floats]:
+            theta = self.back(z)
+            inside = np.clip(theta, *self._all_limits)
+            value, gradient = loss(inside)
+            of_weights = np.where(inside == theta, gradient, 0.0)[self._weights]
+            gradient[self._weights] = self._inverse @ of_weights
+            return value, gradient
+
+        return rounded

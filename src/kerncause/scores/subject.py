@@ -145,4 +145,5 @@ def _layout(model: ResponseModel, family: Family, sides: Sides, how: How) -> Lay
         parent_bounds=limits,
         noise_bounds=(min(max(low, model.least_noise), high), high),
         signed=signed,
+        metric=family.metric(sides),
     )
