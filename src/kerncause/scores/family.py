@@ -355,8 +355,9 @@ FAMILIES: Mapping[str, Family] = {
     family.name: family
     for family in (OneDirection(), EveryColumn(), *(Bandwidths(profile) for profile in PROFILES.values()))
 }
-# Those of which `auto` takes the best. A function of more parents than this needs more rows than there are to fill
-# their space, and its kernel matrix has next to no structure to compute with: only directions are tried.
+# Those of which `auto` takes the best. Several parents of more dimensions than this (a vector has one for each of its
+# columns) need more rows than there are to fill their space, and their kernel matrix has next to no structure to
+# compute with: only directions are tried.
 AUTOMATIC = ("gaussian", "direction")
 MOST_FILLED = 3
 

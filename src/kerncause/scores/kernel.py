@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from kerncause.data import EARLIER, WHOLE, Dataset, Points
+from kerncause.data import EARLIER, WHOLE, Dataset, Kind, Points
 from kerncause.errors import ComputationError, DataError, OptionError
 from kerncause.kernels import median_heuristic
 from kerncause.linalg import one_blas_thread
@@ -259,9 +259,13 @@ class KernelScore(TableScore):
             return [FAMILIES["gaussian"]]
         if asked != "auto":
             return [FAMILIES[asked]]
-        columns = sum(data.points(name).values.shape[1] for name in names)
-        chosen = AUTOMATIC[:1] if columns < 2 else AUTOMATIC[1:] if len(names) > MOST_FILLED else AUTOMATIC
-        return [FAMILIES[name] for name in reversed(chosen)]
+        columns = {name: data.points(name).values.shape[1] for name in names}
+        if sum(columns.values()) == 1:
+            return [FAMILIES[AUTOMATIC[0]]]
+        is_vector = {name: self._table.variable(name).kind is Kind.VECTOR for name in names}
+        dimensions = sum(columns[name] if is_vector[name] else 1 for name in names)
+        is_too_wide = len(names) > 1 and dimensions > MOST_FILLED
+        return [FAMILIES[name] for name in reversed(AUTOMATIC[1:] if is_too_wide else AUTOMATIC)]
 
     def _climbed(
         self,
@@ -535,17 +539,18 @@ class KernelScore(TableScore):
             is_shared=self._options["bandwidths"] == "shared",
             parent_bounds=self._options["parent_bounds"],
             noise_bounds=self._options["noise_bounds"],
-            is_choosy=self._is_choosy(target),
+            is_choosy=self._is_choosy(target, names),
         )
         return Subject.of(target, names, data, FAMILIES[kernel], self._model, how)
 
-    def _is_choosy(self, target: str) -> bool:
+    def _is_choosy(self, target: str, names: tuple[str, ...]) -> bool:
         """Tell whether only those starts are followed that are worth while.
 
-        The likelihood at a start says little of a probability at the end, and the dense engine takes no shortcut.
+        The likelihood at a start says little of a probability at the end, unless it is far below that of the columns
+        of the same vector alone. The dense engine takes no shortcut.
         """
         is_for_it = self._options["kernel"] in ("auto", "direction") and self._options["engine"] != "dense"
-        return is_for_it and not self._is_probability(target)
+        return is_for_it and (EARLIER in names or not self._is_probability(target))
 
     def _theta(self, subject: Subject, fit: LocalFit) -> Floats:
         """Return the parameters of a fit as a place to go on from."""
