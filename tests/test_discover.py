@@ -152,7 +152,7 @@ def test_the_adaptive_preset_takes_the_search_that_suits_the_number_of_variables
     assert [planned(count).search for count in (2, 8, 9, 12, 13, 200)] == ["exact"] * 2 + ["boss"] * 2 + ["ges"] * 2
     assert planned(11).search_options["lookahead"] == 2
     assert planned(11, search_options={"lookahead": 1}).search_options["lookahead"] == 1
-    assert planned(8).search_options == {"max_parents": None, "prune": 3.0, "lookahead": 3}
+    assert planned(8).search_options == {"max_parents": None, "prune": None, "lookahead": 1}
     assert planned(8, search_options={"max_parents": 2}).search_options["max_parents"] == 2
     assert planned(200).search_options["candidates"] == 10
     assert "8 variables" in planned(8).why
@@ -175,7 +175,7 @@ def small_tables_are_adaptive(monkeypatch):
 def test_what_nobody_asked_for_follows_from_the_size_of_the_table(monkeypatch):
     small_tables_are_adaptive(monkeypatch)
     small, many, long = (Plan.of().for_table(Extent(*size)) for size in ((8, 1000), (31, 1000), (8, 1001)))
-    assert (small.preset, small.search, small.search_options["lookahead"]) == ("adaptive", "exact", 3)
+    assert (small.preset, small.search, small.search_options["lookahead"]) == ("adaptive", "exact", 1)
     assert small.options == PRESETS["adaptive"].score
     assert small.why.startswith("8 variables and 1,000 rows: it does best; every parent set")
     for other in (many, long):

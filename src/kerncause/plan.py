@@ -43,7 +43,7 @@ class Plan:
         options: of the score, the test or the method.
         search_options: of the search, defaults filled in.
         timeout: of the method.
-        sizes: which searches there are, if that is left to the number of variables.
+        sizes: which search to take, if that is left to the number of variables.
         asked: the options of the search that were asked for.
         asked_of_score: the options of the score that were asked for.
         is_open: whether nobody said by which score and search, by name or by an option that only some of them take, so
@@ -163,7 +163,7 @@ class Plan:
         if self.is_open:
             return self._recommended(table).for_table(table)
         if self.sizes:
-            return self._of_size(table).for_table(table)
+            return self._of_size(table.variables).for_table(table)
         if self.preset is not None:
             options = _chosen(self.preset, dict(self.asked_of_score), {}, table).score
             return replace(self, options=options)._with_candidates(table)
@@ -188,9 +188,9 @@ class Plan:
             return decided
         return replace(decided, preset=row.preset, sizes=PRESETS[row.preset].sizes)
 
-    def _of_size(self, table: Extent) -> "Plan":
-        """Return the same with the search that suits so many variables, and their kinds."""
-        size = next(size for size in self.sizes if size.suits(table))
+    def _of_size(self, count: int) -> "Plan":
+        """Return the same with the search that suits so many variables."""
+        size = next(size for size in self.sizes if size.most is None or count <= size.most)
         self._refuse_unused(size.search)
         return replace(
             self,
@@ -202,7 +202,7 @@ class Plan:
                 **self.asked,
             },
             sizes=(),
-            why=f"{table.variables} variables: {size.why}" if self.why is None else f"{self.why}; {size.why}",
+            why=f"{count} variables: {size.why}" if self.why is None else f"{self.why}; {size.why}",
         )
 
     def _refuse_unused(self, search: str) -> None:

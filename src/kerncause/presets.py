@@ -48,21 +48,12 @@ def _kind(variable: Variable) -> str:
 
 @dataclass(frozen=True)
 class Size:
-    """Which search suits up to so many variables (None: any number), with its options, and why.
-
-    `having` is a kind of which there must be some; None: it suits all kinds.
-    """
+    """Which search suits up to so many variables (None: any number), with its options, and why."""
 
     most: int | None
     search: str
     options: Mapping[str, Any]
     why: str
-    having: str | None = None
-
-    def suits(self, table: Extent) -> bool:
-        """Tell whether a table is small enough and has variables of the kind."""
-        is_small = self.most is None or table.variables <= self.most
-        return is_small and (self.having is None or self.having in table.kinds)
 
 
 @dataclass(frozen=True)
@@ -82,7 +73,7 @@ class Preset:
         search: options of the search.
         search_name: the only search that will do, if there is one.
         score_name: the only score that will do, if there is one.
-        sizes: which search to take if none is asked for: the first that suits a table.
+        sizes: which search to take if none is asked for, the fewest variables first.
         of_kinds: options of the score for tables with variables of some kind, the first that the table has.
     """
 
@@ -154,13 +145,6 @@ PRESETS: Mapping[str, Preset] = {
         search={},
         score_name="learned",
         sizes=(
-            Size(
-                8,
-                "exact",
-                {"prune": 10.0, "lookahead": 3},
-                "every three causes can be looked at together, and more where three of them promise something",
-                having=VECTORS,
-            ),
             Size(8, "exact", {}, "every parent set can be looked at"),
             Size(12, "boss", {"lookahead": 2}, "every parent set would be too many, pairs of causes are not"),
             Size(None, "ges", {}, "pairs of causes would be too many"),
