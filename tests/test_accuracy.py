@@ -131,7 +131,7 @@ def test_no_realisation_is_shared_with_another_experiment():
         assert not mine & others
     assert ours["accuracy-development"] & ours["accuracy-test"] == {accuracy.SMOKE}
     assert realisations(DEVELOPMENT, "full") == set(range(2000, 2005))
-    assert realisations(TEST, "full") == set(range(6000, 6020))
+    assert realisations(TEST, "full") == set(range(7000, 7020))
     assert realisations(TEST, "smoke") == realisations(DEVELOPMENT, "smoke") == {accuracy.SMOKE}
 
 
@@ -187,7 +187,7 @@ def test_tables_are_of_their_kind():
 def test_the_protocol_says_what_is_done():
     page = " ".join((Path(__file__).parent.parent / "experiments" / "protocol.md").read_text(encoding="utf-8").split())
     for said in (
-        "| realisations | 2000 to 2004 | 6000 to 6019 |",
+        "| realisations | 2000 to 2004 | 7000 to 7019 |",
         "| for each setting | 5 | 20 |",
         "Realisation k is drawn with seed 640000 + k",
         "`searches` and `searches-adaptive` use 1000 to 1012",
@@ -417,7 +417,7 @@ def test_no_clear_gain_drops_it(gain):
 def test_test_rows_judge_nothing():
     good = many({("continuous", 200): 0.2})
     assert judged(good, "new").kept
-    for seeds in (range(6000, 6020), range(4999, 5001), (accuracy.SMOKE,)):
+    for seeds in (range(7000, 7020), range(4999, 5001), (accuracy.SMOKE,)):
         other = pd.concat([good, many({("mixed", 200): 0.2}, seeds)])
         with pytest.raises(OptionError, match="accuracy-development alone"):
             judged(other, "new")
