@@ -90,7 +90,7 @@ def _result(written: Mapping[str, Any], trace: tuple[Step, ...], table: Dataset)
     by = next((way for way in ways if way in settings), None)
     if by is None:
         raise KeyError("score")
-    fits = {name: _fit(fit) for name, fit in written["fits"].items()}
+    fits = {name: LocalFit.from_json(fit) for name, fit in written["fits"].items()}
     return Result(
         graph=narrowest(PDAG(nodes, arrows, lines)),
         dag=DAG(nodes, [(a, b) for a, b in written["dag"]]),
@@ -106,19 +106,6 @@ def _result(written: Mapping[str, Any], trace: tuple[Step, ...], table: Dataset)
         finished=written.get("finished", True),
         confidence=Confidence.from_json(nodes, written["confidence"]) if written["confidence"] else None,
         kept_explanations=tuple(Explanation.from_json(why, fits[why["target"]]) for why in written["explanations"]),
-    )
-
-
-def _fit(fit: Mapping[str, Any]) -> LocalFit:
-    weights, rival = fit.get("weights"), fit.get("rival")
-    return LocalFit(
-        **{
-            **fit,
-            "at_bounds": tuple(fit["at_bounds"]),
-            "weights": None if weights is None else {name: tuple(part) for name, part in weights.items()},
-            "rival": None if rival is None else _fit(rival),
-            "turns": tuple(map(_fit, fit.get("turns", ()))),
-        }
     )
 
 

@@ -5,7 +5,7 @@ A search needs no more than `LocalScore`. What a score knows beyond the number i
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from kerncause.data import EARLIER
 
@@ -183,6 +183,19 @@ class LocalFit:
             is_probability=all(fit.is_probability for fit in explained),
             turns=tuple(turns),
         )
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> "LocalFit":
+        """Return the fit that was written as a mapping of its attributes; those left out have their defaults."""
+        curvature, weights, rival = (written.get(name) for name in ("curvature", "weights", "rival"))
+        nested = {
+            "at_bounds": tuple(written.get("at_bounds", ())),
+            "curvature": None if curvature is None else tuple(map(tuple, curvature)),
+            "weights": None if weights is None else {name: tuple(part) for name, part in weights.items()},
+            "rival": None if rival is None else cls.from_json(rival),
+            "turns": tuple(map(cls.from_json, written.get("turns", ()))),
+        }
+        return cls(**{**written, **nested})
 
     @property
     def before_settling(self) -> "LocalFit":

@@ -221,21 +221,7 @@ def _written(fit: LocalFit) -> str:
 
 def _read(value: str, query: Query) -> LocalFit:
     before = None if query.provisional is None else query.provisional.before_settling
-    return replace(_fit_of(json.loads(value)), provisional=before)
-
-
-def _fit_of(told: dict[str, Any]) -> LocalFit:
-    curvature, weights, rival = told["curvature"], told["weights"], told["rival"]
-    return LocalFit(
-        **{
-            **told,
-            "at_bounds": tuple(told["at_bounds"]),
-            "curvature": None if curvature is None else tuple(map(tuple, curvature)),
-            "weights": None if weights is None else {name: tuple(part) for name, part in weights.items()},
-            "rival": None if rival is None else _fit_of(rival),
-            "turns": tuple(map(_fit_of, told["turns"])),
-        }
-    )
+    return replace(LocalFit.from_json(json.loads(value)), provisional=before)
 
 
 def _written_to(path: Path) -> sqlite3.Connection:
