@@ -14,7 +14,8 @@ from kerncause.explain.model import FittedModel
 from kerncause.kernels import COLUMNS, DIRECTION
 from kerncause.regression import ENGINES, Parameters, Problem
 from kerncause.scores import Ledger, make_score
-from kerncause.scores.cache import _fit_of, _written
+from kerncause.scores.base import LocalFit
+from kerncause.scores.cache import _written
 from kerncause.scores.evidence import Evidence, overdispersion
 from kerncause.scores.family import FAMILIES, Sides, promising_directions
 from kerncause.scores.optimise import Rounder, ascend
@@ -127,7 +128,7 @@ def test_a_fit_with_a_rival_comes_back_from_a_file_as_it_was():
     import json
 
     fit = LearnedKernelScore(Dataset.from_frame(single_index()), kernel="auto").fit("x", ["p0", "p1"])
-    again = _fit_of(json.loads(_written(fit)))
+    again = LocalFit.from_json(json.loads(_written(fit)))
     assert (again, again.rival) == (fit, fit.rival)
 
 

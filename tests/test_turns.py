@@ -11,7 +11,7 @@ from kerncause import Dataset, LearnedKernelScore, OptionError, discover
 from kerncause.data import EARLIER
 from kerncause.scores import Ledger
 from kerncause.scores.base import LocalFit
-from kerncause.scores.cache import _fit_of, _written
+from kerncause.scores.cache import _written
 from kerncause.scores.warm import WarmScore, Whole
 
 LEVELS = {"response_scaling": "levels", "discrete": "probability", "noise_floor": "entropy", "kernel": "auto"}
@@ -130,7 +130,7 @@ def test_a_provisional_fit_is_settled_column_by_column(rows):
 
 def test_a_fit_comes_back_from_text():
     fit = in_turn(grouped(warm(80)), **LEVELS).fit("warmth", ["load", "hall"])
-    again = _fit_of(json.loads(_written(fit)))
+    again = LocalFit.from_json(json.loads(_written(fit)))
     assert again == fit
     assert again.turns[1].bandwidths == fit.turns[1].bandwidths
     assert EARLIER in again.turns[1].bandwidths
