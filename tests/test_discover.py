@@ -22,6 +22,7 @@ from kerncause.metrics import skeleton_accuracy
 from kerncause.plan import Plan
 from kerncause.presets import DISCRETE, NUMBERS, PRESETS, VECTORS, Extent, Recommendation
 from kerncause.scores import Comparison, Ledger
+from kerncause.search import find_search
 
 
 def mixed_frame(n=150, seed=1):
@@ -158,6 +159,8 @@ def test_the_adaptive_preset_takes_the_search_that_suits_the_number_of_variables
     assert "8 variables" in planned(8).why
     assert planned(8, search="ges").search == "ges"
     assert planned(8, search="ges").why is None
+    assert [planned(count, search="boss").search_options["lookahead"] for count in (8, 11, 13)] == [1, 2, 1]
+    assert planned(11, search="boss", search_options={"lookahead": 1}).search_options["lookahead"] == 1
     assert planned(8, search="exact").search_options == {"max_parents": None, "prune": None, "lookahead": 1}
     with pytest.raises(
         OptionError, match=r"search exact is taken .* not use restarts .* --preset adaptive --search boss$"
@@ -194,10 +197,8 @@ def test_what_nobody_asked_for_follows_from_the_size_of_the_table(monkeypatch):
         {"score": "learned"},
         {"search": "ges"},
         {"preset": "paper"},
-        {"score_options": {"kernel": "matern32"}},
-        {"score_options": {"bandwidths": "shared"}},
-        {"search_options": {"turning": True}},
-        {"search_options": {"candidates": 3}},
+        {"score": "learned", "score_options": {"kernel": "matern32"}},
+        {"search": "ges", "search_options": {"turning": True}},
     ],
 )
 def test_what_was_asked_for_is_what_it_was(named, monkeypatch):
@@ -214,6 +215,48 @@ def test_what_was_asked_for_is_what_it_was(named, monkeypatch):
     )
 
 
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"score_options": {"kernel": "matern32"}}, "kernel (--set), which the preset adaptive settles by itself"),
+        ({"score_options": {"bandwidths": "shared", "engine": "dense"}}, "bandwidths (--set), which the preset"),
+        ({"search_options": {"turning": True}}, "turning (--turning), which search exact of the preset adaptive does"),
+        ({"search_options": {"candidates": 3, "max_parents": 2}}, "candidates (--candidates), which search exact"),
+    ],
+)
+def test_options_that_what_suits_the_table_does_not_take_bring_the_default_and_it_says_so(asked, why, monkeypatch):
+    small_tables_are_adaptive(monkeypatch)
+    plan = Plan.of(**asked).for_table(Extent(8, 100))
+    assert (plan.preset, plan.score, plan.search) == (None, "learned", "ges")
+    assert plan.is_recommended
+    assert plan.why.startswith(why)
+    assert plan.options.items() >= asked.get("score_options", {}).items()
+    assert plan.search_options.items() >= asked.get("search_options", {}).items()
+    assert plan.search_options.keys() == find_search("ges").options.keys()
+
+
+def test_options_of_the_search_that_suits_the_table_leave_open_what_is_taken(monkeypatch):
+    """What other tables get does not matter, only what this one would."""
+    small_tables_are_adaptive(monkeypatch)
+    for size, asked, search in (
+        (8, {"prune": 3.0, "lookahead": 2}, "exact"),
+        (12, {"restarts": 5}, "boss"),
+        (12, {"candidates": 4}, "boss"),
+        (20, {"turning": True}, "ges"),
+    ):
+        plan = Plan.of(search_options=asked).for_table(Extent(size, 100))
+        assert (plan.preset, plan.search) == ("adaptive", search)
+        assert plan.search_options.items() >= asked.items()
+    with pytest.raises(OptionError, match=r"^restarts \(--restarts\) is for --search boss: name it as well"):
+        Plan.of(search_options={"restarts": 5}).for_table(Extent(8, 100))
+    with pytest.raises(OptionError, match=r"^lookahead .* is for --search boss or exact: name it"):
+        Plan.of(search_options={"lookahead": 2}).for_table(Extent(40, 100))
+    with pytest.raises(OptionError, match=r"^no search uses .* together: leave out one of them"):
+        Plan.of(search_options={"prune": 1.0, "turning": True})
+    with pytest.raises(OptionError, match=r"^restarts .* is for --search boss: name it"):
+        Plan.of(score="learned", search_options={"restarts": 5, "max_parents": 2})
+
+
 def test_how_it_is_computed_leaves_open_what_is_taken(monkeypatch):
     small_tables_are_adaptive(monkeypatch)
     plan = Plan.of(score_options={"engine": "lowrank"}).for_table(Extent(8, 100))
@@ -223,9 +266,9 @@ def test_how_it_is_computed_leaves_open_what_is_taken(monkeypatch):
     with pytest.raises(OptionError, match="preset paper means starts=1, not 2"):
         Plan.of(preset="paper", score_options={"starts": 2})
     assert Plan.of(search_options={"max_parents": 2}).for_table(Extent(8, 100)).search_options["max_parents"] == 2
-    with pytest.raises(OptionError, match=r"search ges does not use prune \(--prune\)"):
-        Plan.of(search_options={"prune": 1.0})
-    with pytest.raises(OptionError, match=r"search ges does not use alpha \(--alpha\)"):
+    degree = Plan.of(score_options={"expected_degree": 2.0}).for_table(Extent(8, 100))
+    assert (degree.preset, degree.options["expected_degree"]) == ("adaptive", 2.0)
+    with pytest.raises(OptionError, match=r"^alpha \(--alpha\) is for --search pc"):
         Plan.of(search_options={"alpha": 0.1})
 
 
@@ -254,9 +297,8 @@ def test_what_was_measured_to_do_best_is_taken_where_it_was_measured(kinds, size
     extent = Extent(*size, frozenset(kinds))
     plan = Plan.of().for_table(extent)
     assert (plan.score, plan.preset, plan.search) == ("learned", preset, search)
-    assert (plan.why is None) == (preset is None)
-    if preset is not None:
-        assert plan.why.startswith(f"{extent}: it was right most often")
+    said = "--preset adaptive is right more often on smaller" if preset is None else "it was right most often"
+    assert plan.why.startswith(f"{extent}: {said}")
 
 
 def test_a_table_gets_what_suits_it_and_the_result_says_so():

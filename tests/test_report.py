@@ -432,9 +432,24 @@ def test_what_a_preset_took_in_another_version_is_told_in_full(tmp_path):
     table(40)[["x", "y", "p"]].to_csv(tmp_path / "t.csv", index=False)
     found = discover(tmp_path / "t.csv", preset="adaptive", workers=1)
     assert "--search" not in command(found)
-    older = replace(found, settings={**found.settings, "search_options": {"max_parents": None, "prune": None}})
-    assert "--preset adaptive" in command(older)
-    assert "--search exact" in command(older)
-    assert "None" not in command(older)
-    assert "prune" not in python(older)
-    assert "search='exact'" in python(older)
+    pruned = replace(
+        found, settings={**found.settings, "search_options": {"max_parents": None, "prune": 3.0, "lookahead": 3}}
+    )
+    assert "--preset adaptive --prune 3.0 --lookahead 3" in command(pruned)
+    assert "prune=3.0, lookahead=3" in python(pruned)
+    other = replace(found, settings={**found.settings, "search": "boss"})
+    assert "--preset adaptive" in command(other)
+    assert "--search boss" in command(other)
+    assert "search='boss'" in python(other)
+    for one in (pruned, other):
+        assert "None" not in command(one)
+
+
+@pytest.mark.parametrize("lookahead", [1, 2])
+def test_a_search_of_a_preset_that_was_named_comes_again_as_it_was(tmp_path, lookahead):
+    """BOSS has a lookahead of 2 in the preset for nine variables, whether it is named or not."""
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.integers(0, 2, (30, 9)), columns=list("abcdefghi")).to_csv(tmp_path / "t.csv", index=False)
+    found = discover(tmp_path / "t.csv", preset="adaptive", search="boss", lookahead=lookahead, restarts=0, workers=1)
+    assert ("--lookahead 1" in command(found)) == (lookahead == 1)
+    assert ("lookahead=1" in python(found)) == (lookahead == 1)

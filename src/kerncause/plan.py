@@ -10,10 +10,10 @@ from kerncause.errors import OptionError
 from kerncause.independence import IndependenceTest, find_test
 from kerncause.knowledge import Knowledge
 from kerncause.parallel import worker_count
-from kerncause.presets import PRESETS, Extent, Preset, Size, recommended, recommended_searches
+from kerncause.presets import PRESETS, Extent, Preset, Size, recommended
 from kerncause.scores import LocalScore, find_score
 from kerncause.screening import how_many
-from kerncause.search import SEARCHES, find_search
+from kerncause.search import SEARCHES, Search, find_search
 from kerncause.text import quoted
 
 # Where the command line calls an argument otherwise.
@@ -23,9 +23,12 @@ OPTION_NAMES = {
     "method_options": "--set",
 }
 DEFAULT_SCORE, DEFAULT_SEARCH, DEFAULT_TEST = "learned", "ges", "kci"
-# Options of a score that say how closely and by which means it is computed: with these alone, all else is still left to
-# the table.
+BY_SCORE = tuple(name for name, search in SEARCHES.items() if search.by == "score")
+OF_METHODS = frozenset({"timeout", "method_options"})
+# Options of a score that say how closely and by which means it is computed.
 HOW_NOT_WHAT = frozenset({"engine", "tolerance", "memory"})
+# With these alone, the rest is still left to the table.
+LEFT_OPEN = HOW_NOT_WHAT | {"expected_degree"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +49,8 @@ class Plan:
         sizes: which search to take, if that is left to the number of variables.
         asked: the options of the search that were asked for.
         asked_of_score: the options of the score that were asked for.
-        is_open: whether nobody said by which score and search, by name or by an option that only some of them take, so
-            that it is left to the size of the table.
-        is_recommended: whether it was.
+        is_open: whether nobody named a score, a search, a test or a preset, so that the table decides.
+        is_recommended: whether it did.
         why: why these, if nobody asked for them.
     """
 
@@ -111,7 +113,8 @@ class Plan:
             _refuse(asked, {"method_options", "timeout"}, f"method {method}")
             return cls("method", method=method, options=options, timeout=timeout)
         named = [name for name in ("score", "search", "preset", "test") if name in asked]
-        is_open = not named and HOW_NOT_WHAT.issuperset(score_options or ()) and _every_search_takes(of_search)
+        if search is None and preset is None:
+            _refuse_without_search(asked, is_open=not named)
         sizes = PRESETS[preset].sizes if preset is not None and search is None else ()
         search = _search_of(preset, search)
         found = find_search(search)
@@ -131,9 +134,9 @@ class Plan:
                 options=test_options or {},
                 search_options=of_search,
             )
-        searches = {size.search for size in sizes} or {search}
+        searches = {size.search for size in sizes} or ({search} if named else set(BY_SCORE))
         possible = {name for one in searches for name in find_search(one).options}
-        by = f"preset {preset}" if sizes else f"search {' or '.join(sorted(searches))}"
+        by = f"preset {preset}" if sizes else f"search {search}"
         _refuse(asked, {"score", "search", "preset", "score_options", "knowledge", *possible}, by)
         score = DEFAULT_SCORE if score is None else score
         if isinstance(score, str):
@@ -155,7 +158,7 @@ class Plan:
             sizes=sizes,
             asked=of_search,
             asked_of_score=dict(score_options or {}),
-            is_open=is_open,
+            is_open=not named,
         )
 
     def for_table(self, table: Extent) -> "Plan":
@@ -164,10 +167,17 @@ class Plan:
             return self._recommended(table).for_table(table)
         if self.sizes:
             return self._of_size(table.variables).for_table(table)
-        if self.preset is not None:
-            options = _chosen(self.preset, dict(self.asked_of_score), {}, table).score
-            return replace(self, options=options)._with_candidates(table)
-        return self._with_candidates(table)
+        if self.preset is None:
+            return self._with_candidates(table)
+        options = _chosen(self.preset, dict(self.asked_of_score), {}, table).score
+        search_options = {**self.search_options, **self._of_same_search(table.variables), **self.asked}
+        return replace(self, options=options, search_options=search_options)._with_candidates(table)
+
+    def _of_same_search(self, count: int) -> Mapping[str, Any]:
+        """Return what a preset adds to the search for so many variables, where that very search was named."""
+        preset = PRESETS[str(self.preset)]
+        size = preset.size_for(count) if preset.sizes else None
+        return size.options if size is not None and size.search == self.search else {}
 
     def _with_candidates(self, table: Extent) -> "Plan":
         if "candidates" not in self.search_options:
@@ -176,21 +186,32 @@ class Plan:
         return replace(self, search_options={**self.search_options, "candidates": candidates})
 
     def _recommended(self, table: Extent) -> "Plan":
-        """Return the same with the preset that is recommended for such a table."""
+        """Return the same with the preset that is recommended for such a table, unless it was asked for something else.
+
+        Then it is the default score and search, and `why` says so.
+        """
         row = recommended(table)
-        decided = replace(
-            self,
-            is_open=False,
-            is_recommended=True,
-            why=row.why and f"{table}: {row.why}",
-        )
+        decided = replace(self, is_open=False, is_recommended=True)
         if row.preset is None:
-            return decided
-        return replace(decided, preset=row.preset, sizes=PRESETS[row.preset].sizes)
+            return decided._default(f"{table}: {row.why}")
+        preset = PRESETS[row.preset]
+        if what := sorted(set(self.asked_of_score) - LEFT_OPEN):
+            return decided._default(f"{', '.join(what)} (--set), which the preset {row.preset} settles by itself")
+        search = preset.size_for(table.variables).search
+        if unused := sorted(set(self.asked) - find_search(search).options.keys()):
+            called = ", ".join(map(_called, unused))
+            return decided._default(f"{called}, which search {search} of the preset {row.preset} does not use")
+        return replace(decided, preset=row.preset, sizes=preset.sizes, why=f"{table}: {row.why}")
+
+    def _default(self, why: str) -> "Plan":
+        """Return the same with the default search, if that takes what was asked for."""
+        if not set(self.asked) <= find_search(DEFAULT_SEARCH).options.keys():
+            raise _needs_search(self.asked)
+        return replace(self, why=why)
 
     def _of_size(self, count: int) -> "Plan":
         """Return the same with the search that suits so many variables."""
-        size = next(size for size in self.sizes if size.most is None or count <= size.most)
+        size = PRESETS[str(self.preset)].size_for(count)
         self._refuse_unused(size.search)
         return replace(
             self,
@@ -249,9 +270,29 @@ def _search_of(preset: str | None, search: str | None) -> str:
     return search or meant or DEFAULT_SEARCH
 
 
-def _every_search_takes(options: Collection[str]) -> bool:
-    """Tell whether options leave open which search is taken, of those that may be."""
-    return all(find_search(name).options.keys() >= set(options) for name in {DEFAULT_SEARCH, *recommended_searches()})
+def _refuse_without_search(asked: Collection[str], *, is_open: bool) -> None:
+    """Refuse what only methods take, or searches that nobody named; any by a score may be meant where it is open."""
+    names = set(asked) - {"score", "score_options", "knowledge"}
+    possible = BY_SCORE if is_open else (DEFAULT_SEARCH,)
+    if not any(names <= SEARCHES[name].options.keys() for name in possible):
+        raise _needs_search(names)
+
+
+def _needs_search(asked: Collection[str]) -> OptionError:
+    """Say which search, or that a method, is to be named for what the default search does not take."""
+    names = sorted(set(asked) - SEARCHES[DEFAULT_SEARCH].options.keys())
+    called, verb = " and ".join(map(_called, names)), "is" if len(names) == 1 else "are"
+    if OF_METHODS.intersection(names):
+        return OptionError(f"{called} {verb} for methods: name one with --method, or leave it out")
+    takers = [name for name, search in SEARCHES.items() if set(asked) <= _taken_by(search)]
+    if not takers:
+        every = " and ".join(map(_called, sorted(asked)))
+        return OptionError(f"no search uses {every} together: leave out one of them")
+    return OptionError(f"{called} {verb} for --search {' or '.join(takers)}: name it as well, or leave that out")
+
+
+def _taken_by(search: Search) -> set[str]:
+    return {*search.options, *({"test", "test_options"} if search.by == "test" else {"score", "score_options"})}
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -89,6 +89,10 @@ class Preset:
         instead = next((row.score for row in self.of_kinds if row.kind in table.kinds), {})
         return {**self.score, **instead}
 
+    def size_for(self, variables: int) -> Size:
+        """Return which search suits so many variables."""
+        return next(size for size in self.sizes if size.most is None or variables <= size.most)
+
     def every_score(self) -> list[Mapping[str, Any]]:
         """Return the options of the score for all tables that there may be."""
         return [self.score, *({**self.score, **row.score} for row in self.of_kinds)]
@@ -102,14 +106,14 @@ class Recommendation:
         variables: the most it suits.
         rows: the most it suits.
         preset: its name; None: the default score and search.
-        why: what a user is told; None: nothing.
+        why: what a user is told.
         kinds: those that it suits; None: all.
     """
 
     variables: int | None
     rows: int | None
     preset: str | None
-    why: str | None
+    why: str
     kinds: frozenset[str] | None = None
 
     def suits(self, table: Extent) -> bool:
@@ -158,21 +162,17 @@ PRESETS: Mapping[str, Preset] = {
     ),
 }
 
-RIGHT_MOST_OFTEN = "it was right most often on tables of such a size"
-# The first that suits a table is taken; the last suits every table. Kinds and sizes are those that were measured.
+RIGHT_MOST_OFTEN = "it was right most often on simulated tables up to that size"
+NOT_MEASURED = "--preset adaptive is right more often on smaller tables, takes longer, and was not measured on such"
+# The first that suits a table is taken; the last suits every table. Discrete variables were measured up to 20 and 2,000
+# rows (samples of two networks), others as 8 and up to 1,000.
 RECOMMENDED: tuple[Recommendation, ...] = (
     Recommendation(20, 2000, "adaptive", RIGHT_MOST_OFTEN, frozenset({DISCRETE})),
     Recommendation(8, 2000, "adaptive", RIGHT_MOST_OFTEN, frozenset({NUMBERS, DISCRETE})),
-    Recommendation(None, None, None, None),
+    Recommendation(None, None, None, NOT_MEASURED),
 )
 
 
 def recommended(table: Extent) -> Recommendation:
     """Return what is taken for a table if nothing is asked for."""
     return next(row for row in RECOMMENDED if row.suits(table))
-
-
-def recommended_searches() -> set[str]:
-    """Return the searches that are taken for tables of some size, besides the default."""
-    presets = [PRESETS[row.preset] for row in RECOMMENDED if row.preset is not None]
-    return {size.search for preset in presets for size in preset.sizes}

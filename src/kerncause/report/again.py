@@ -8,7 +8,7 @@ from typing import Any
 
 from kerncause.independence import TESTS
 from kerncause.plan import DEFAULT_SCORE, DEFAULT_SEARCH, DEFAULT_TEST
-from kerncause.presets import PRESETS, Extent
+from kerncause.presets import PRESETS, Extent, Size
 from kerncause.result import Result
 from kerncause.scores import SCORES
 from kerncause.search import SEARCHES
@@ -52,12 +52,12 @@ def python(result: Result) -> str:
     """Return the call in Python."""
     origin, settings = result.data.origin, result.settings
     table = "table" if origin is None else repr(origin.path)
-    asked = {name: settings[name] for name in DEFAULTS if settings.get(name) not in (None, _usual(name, settings))}
+    asked = {name: settings[name] for name in DEFAULTS if settings.get(name) not in (None, _usual(name, result))}
     if "method" in settings:
         asked["method"] = settings["method"]
     if settings.get("seed"):
         asked["seed"] = settings["seed"]
-    asked |= _of_search(settings)
+    asked |= _of_search(result)
     for part, options in (("score", _of_score(result)), ("test", _of_test(result))):
         if options:
             asked[f"{part}_options"] = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
@@ -73,23 +73,21 @@ def python(result: Result) -> str:
     return f"kerncause.discover({_call([table], {**read, **asked})})"
 
 
-def _usual(name: str, settings: Mapping[str, Any]) -> Any:
-    """Return what is taken if nothing is said; None: something else than this was, or it depends on the table."""
-    preset = settings.get("preset")
+def _usual(name: str, result: Result) -> Any:
+    """Return what is taken if nothing is said; None: it depends on the table."""
+    preset = result.settings.get("preset")
     if name == "score" and preset is None:
         return None
-    if name != "search" or preset is None or not PRESETS[preset].sizes:
-        return DEFAULTS[name]
-    return None if _of_size(settings) is None else settings["search"]
+    size = _size(result)
+    return size.search if name == "search" and size is not None else DEFAULTS[name]
 
 
-def _of_size(settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the options that the preset gives the search it took by itself; None: it did not, or would not today."""
-    if "search_because" not in settings or not settings.get("preset"):
+def _size(result: Result) -> Size | None:
+    """Return which search the preset takes for so many variables, if it leaves that to their number."""
+    preset = result.settings.get("preset")
+    if preset is None or not PRESETS[preset].sizes:
         return None
-    sizes = [size for size in PRESETS[settings["preset"]].sizes if size.search == settings["search"]]
-    taken = settings.get("search_options", {})
-    return next((size.options for size in sizes if size.options.items() <= taken.items()), None)
+    return PRESETS[preset].size_for(len(result.data.variables))
 
 
 def _of_confidence(result: Result) -> dict[str, Any]:
@@ -146,9 +144,9 @@ def _plan_words(result: Result) -> Iterator[str]:
     if "method" in settings:
         yield from ("--method", settings["method"])
     for name in DEFAULTS:
-        if settings.get(name) not in (None, _usual(name, settings)):
+        if settings.get(name) not in (None, _usual(name, result)):
             yield from (f"--{name}", str(settings[name]))
-    for name, value in _of_search(settings).items():
+    for name, value in _of_search(result).items():
         if name not in OPTIONS:
             raise UnsayableError(name)
         yield OPTIONS[name]
@@ -166,14 +164,15 @@ def _plan_words(result: Result) -> Iterator[str]:
         yield from ("--seed", str(settings["seed"]))
 
 
-def _of_search(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _of_search(result: Result) -> dict[str, Any]:
     """Return the options of the search that are not as usual, or as the preset has them."""
+    settings, size = result.settings, _size(result)
     search = SEARCHES.get(settings.get("search", ""))
     usual = {} if search is None else dict(search.options)
     if settings.get("preset"):
-        preset = PRESETS[settings["preset"]]
-        usual |= preset.search
-        usual |= _of_size(settings) or {}
+        usual |= PRESETS[settings["preset"]].search
+    if size is not None and size.search == settings["search"]:
+        usual |= size.options
     return {name: value for name, value in settings.get("search_options", {}).items() if value != usual.get(name)}
 
 

@@ -24,7 +24,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "paper": METHODS["learned"],
     "default": {"score": "learned", "search": "ges"},
     "adaptive, ges": {"preset": "adaptive", "search": "ges"},
-    "adaptive, boss": {"preset": "adaptive", "search": "boss"},
+    "adaptive, boss": {"preset": "adaptive", "search": "boss", "lookahead": 1},
     "adaptive, boss by pairs": {"preset": "adaptive", "search": "boss", "lookahead": 2},
 }
 REFERENCE = "paper"
