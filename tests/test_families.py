@@ -372,6 +372,23 @@ def test_round_coordinates_have_the_same_loss_and_its_slopes():
         assert gradient[k] == pytest.approx((loss(z + step)[0] - loss(z - step)[0]) / 2e-5, rel=1e-3, abs=1e-6)
 
 
+def test_beyond_the_bounds_of_weights_the_loss_is_flat_in_round_coordinates():
+    """Some weights lie far beyond theirs: the loss is that at the bounds, and its gradient knows nothing of them."""
+    task = task_of(alike(), ["u", "v"])
+    layout = task.layout
+    rounder = Rounder(layout.metric, layout.log_limits)
+    loss = rounder.loss(task.objective.scaled_loss)
+    theta = task.layout.start(task.heuristic, 1.0)
+    theta[1:3] = 2 * layout.log_limits[1][1:3]
+    inside = np.clip(theta, *layout.log_limits)
+    assert not np.array_equal(theta, inside)
+    z = rounder.of(theta)
+    value, gradient = loss(z)
+    assert value == pytest.approx(task.objective.scaled_loss(inside)[0], abs=1e-9)
+    for k, step in enumerate(1e-5 * np.eye(len(z))):
+        assert gradient[k] == pytest.approx((loss(z + step)[0] - loss(z - step)[0]) / 2e-5, rel=1e-3, abs=1e-6)
+
+
 def test_round_coordinates_lead_to_the_same_top_in_fewer_steps():
     task = task_of(alike(), ["u", "v"])
     by_weights = replace(task.objective, layout=replace(task.layout, metric=None))

@@ -61,6 +61,25 @@ def test_shd_is_a_share_of_means_not_a_mean_of_shares(tmp_path):
     assert share.number.error == pytest.approx(off.std(ddof=1) / math.sqrt(2) / 0.25)
 
 
+@pytest.mark.parametrize(("ours", "verdict"), [(0.35, "not met"), (0.3, "met")])
+def test_shd_is_to_be_a_fifth_lower(tmp_path, ours, verdict):
+    found = said([row(OURS, 7000, 0.5, ours), row("paper", 7000, 0.5, 0.4)], tmp_path)
+    assert find(found, "SHD").verdict == verdict
+
+
+def test_a_share_of_nothing_is_no_number(tmp_path):
+    found = said([row(OURS, 7000, 1.0, 0.0), row("paper", 7000, 1.0, 0.0)], tmp_path)
+    assert find(found, "SHD").verdict == "not met"
+    assert "| nan | not met | 1 |" in as_table(list(found.values()))
+
+
+def test_tables_that_the_paper_has_not_are_no_cells_of_the_papers_kinds(tmp_path):
+    rows = [row(method, 7000, f1, kind=kind) for method, f1 in ((OURS, 0.8), ("paper", 0.5)) for kind in ("mixed",)]
+    rows += [row(method, 7000, f1, kind="nominal") for method, f1 in ((OURS, 0.1), ("paper", 0.9))]
+    gain = find(said(rows, tmp_path), "skeleton F1 minus paper, the paper's kinds")
+    assert (gain.number.mean, gain.tables) == (pytest.approx(0.3), 1)
+
+
 def test_networks_and_linear_tables_have_targets_of_their_own(tmp_path):
     rows = [
         *(row(OURS, seed, 1.0, kind="sachs", density=0.31, rows=2000) for seed in SEEDS),

@@ -155,6 +155,48 @@ def test_rows_that_lack_one_column_lack_the_vector():
     assert {fit.rows, *(turn.rows for turn in fit.turns)} == {95}
 
 
+def test_columns_with_and_without_parents_are_compared_on_the_same_rows():
+    """One column has nothing to do with the parent, which half of the rows lack."""
+    rng = np.random.default_rng(0)
+    u = rng.normal(size=160)
+    frame = pd.DataFrame({"u": u, "a": np.sin(u), "b": u, "c": 0.0}) + 0.2 * rng.normal(size=(160, 4))
+    frame.loc[:79, "u"] = np.nan
+    data = Dataset.from_frame(frame, groups={"v": ["a", "b", "c"]}, missing="testwise")
+    score = in_turn(data, evidence="bic", **LEVELS)
+    fit, on_these = score.fit("v", ["u"]), score.restricted_to({"v", "u"}).fit("v", ["u"])
+    assert {turn.rows for turn in fit.turns} == {80}
+    assert fit == on_these
+    assert score.settled("v", ["u"], fit.before_settling) == fit
+    assert score.fit("v", []).rows == 160
+
+
+def test_what_a_column_is_worth_without_parents_is_computed_once(monkeypatch):
+    asked = []
+    fit = LearnedKernelScore.fit
+
+    def counted(score, target, parents=(), *more, **options):
+        asked.append(tuple(parents))
+        return fit(score, target, parents, *more, **options)
+
+    monkeypatch.setattr(LearnedKernelScore, "fit", counted)
+    ledger = Ledger.of(in_turn(grouped(warm(60)), **PLAIN))
+    for parents in ([], ["load"], ["hall"], ["load", "hall"]):
+        ledger.fit("warmth", parents)
+    assert asked.count((EARLIER,)) == 1
+
+
+def test_gaussians_are_not_fitted_to_several_parents_of_many_dimensions():
+    """A vector has as many as columns; a category is one, however many values it has."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 5)), columns=list("abcxy"))
+    frame["k"] = rng.choice(list("pqrst"), 60)
+    data = Dataset.from_frame(frame, groups={"v": ["a", "b", "c"]})
+    score = LearnedKernelScore(data, kernel="auto", categories="delta")
+    for parents, is_tried in ((["v"], True), (["v", "y"], False), (["k", "y"], True)):
+        fit = score.fit("x", parents)
+        assert ("gaussian" in {fit.kernel, *([fit.rival.kernel] if fit.rival else [])}) == is_tried
+
+
 def test_a_column_with_one_value_has_nothing_to_explain_and_its_parents_are_paid_for_all_the_same():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(60, 4)), columns=["c", "d", "e", "f"])

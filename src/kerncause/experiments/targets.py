@@ -1,8 +1,8 @@
 """What the default had to reach on the test set, each target with what was measured.
 
 A cell is a kind of table, a density and a number of rows. Means over cells count every cell once; standard errors are
-those over graphs, as everywhere (`kerncause.experiments.comparison`). A target is met by its mean. Cells that were not
-measured are missing from the count in the last column.
+those over graphs, as everywhere (`kerncause.experiments.comparison`). A target is met by its mean. The last column says
+on how many tables it was measured.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,14 +34,14 @@ class Target:
         says: what the number is.
         wanted: in words.
         number: what was measured; NaN where nothing was.
-        is_met: whether that is what was wanted; None: nothing was wanted but the number.
+        is_met: whether that is what was wanted.
         tables: on how many tables.
     """
 
     says: str
     wanted: str
     number: Number
-    is_met: bool | None
+    is_met: bool
     tables: int
 
     @property
@@ -49,7 +49,7 @@ class Target:
         """In a word."""
         if self.tables == 0:
             return "not measured"
-        return {True: "met", False: "not met", None: ""}[self.is_met]
+        return "met" if self.is_met else "not met"
 
 
 def targets(directory: str | Path) -> list[Target]:
@@ -97,7 +97,8 @@ def _rivals(frame: pd.DataFrame) -> Iterator[Target]:
         gain = _difference(frame, F1, rival)
         cells = len(gain.groupby(level=list(CELL)).size()) if len(gain) else 0
         says = f"skeleton F1 minus {rival}, the paper's kinds, {cells} cells"
-        yield Target(says, "above 0", _over_cells(gain), _over_cells(gain).mean > 0.0, len(gain))
+        number = _over_cells(gain)
+        yield Target(says, "above 0", number, number.mean > 0.0, len(gain))
 
 
 def _difference(frame: pd.DataFrame, figure: str, other: str) -> "pd.Series[float]":
@@ -125,9 +126,9 @@ def _over_cells(values: "pd.Series[float]") -> Number:
 def _ratio_of_means(ours: "pd.Series[float]", paper: "pd.Series[float]") -> Number:
     """Return the ratio of two means over cells; its error is that of ours - ratio paper, over the mean of paper."""
     top, bottom = _over_cells(ours), _over_cells(paper)
-    if not bottom.count:
-        return bottom
-    ratio = top.mean / bottom.mean if bottom.mean else float("nan")
+    if not bottom.count or not bottom.mean:
+        return Number(float("nan"), float("nan"), bottom.count)
+    ratio = top.mean / bottom.mean
     return Number(ratio, _over_cells(ours - ratio * paper).error / bottom.mean, top.count)
 
 

@@ -140,7 +140,7 @@ class KernelScore(TableScore):
             response_scaling=response_scaling,
             vectors=vectors,
         )
-        self._in_turn: dict[str, InTurn[Self]] = {}
+        self._in_turn: dict[tuple[str, frozenset[str]], InTurn[Self]] = {}
         if memory is not None:
             if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
                 raise OptionError(f"memory cannot be {memory}: give a number of bytes")
@@ -208,7 +208,7 @@ class KernelScore(TableScore):
         names, data = self._rows_for(target, parents)
         if (nothing := nothing_to_explain(data, target)) is not None:
             return nothing
-        turns = self._turns(target)
+        turns = self._turns(target, names)
         if begin is None and self._is_staged and len(names) > (0 if turns else 1):
             begin = self._begin(target, frozenset(names))
         if turns:
@@ -222,15 +222,20 @@ class KernelScore(TableScore):
         fit = replace(best, rival=others[0]) if others else best
         return self.settled(target, parents, fit) if settle else fit
 
-    def _turns(self, target: str) -> InTurn[Self] | None:
-        """Return the columns of a vector, each with a score of its own; None if it is explained as a whole."""
+    def _turns(self, target: str, parents: Collection[str] = ()) -> InTurn[Self] | None:
+        """Return the columns of a vector, each with a score of its own; None if it is explained as a whole.
+
+        All of them have the rows that are complete for the parents, with or without which a column is explained.
+        """
         if self._options["vectors"] == WHOLE or len(self.data.columns_of(target)) < 2:
             return None
-        if target not in self._in_turn:
-            tables = self.data.complete_for({target}).turns(target)
+        complete = frozenset({target, *self.data.incomplete.intersection(parents)})
+        if (target, complete) not in self._in_turn:
+            tables = self.data.complete_for(complete).turns(target)
             options = {**self._options, "tolerance": self._options["tolerance"] / len(tables)}
-            self._in_turn[target] = InTurn(target, tuple(type(self)(table, **options) for table in tables))
-        return self._in_turn[target]
+            scores = tuple(type(self)(table, **options) for table in tables)
+            self._in_turn[target, complete] = InTurn(target, scores)
+        return self._in_turn[target, complete]
 
     def _refuse_turns(self, target: str) -> None:
         if self._turns(target):
@@ -299,7 +304,7 @@ class KernelScore(TableScore):
 
     def curved(self, target: str, parents: Collection[str], fit: LocalFit) -> LocalFit:
         """Return a fit with the curvature of the loss at its parameters, for `refitted`."""
-        if fit.turns and (turns := self._turns(target)):
+        if fit.turns and (turns := self._turns(target, parents)):
             return replace(fit, turns=turns.again(fit.turns, type(self).curved))
         if fit.noise is None:
             return fit
@@ -318,7 +323,7 @@ class KernelScore(TableScore):
         names, data = self._rows_for(target, parents)
         if (nothing := nothing_to_explain(data, target)) is not None:
             return nothing
-        if begin.turns and (turns := self._turns(target)):
+        if begin.turns and (turns := self._turns(target, names)):
             return self._of_turns(turns, turns.again(begin.turns, type(self).refitted), names)
         if begin.curvature is None:
             return self.fit(target, parents)
@@ -373,7 +378,7 @@ class KernelScore(TableScore):
         if fit.is_settled:
             return fit
         names, data = self._rows_for(target, parents)
-        if fit.turns and (turns := self._turns(target)):
+        if fit.turns and (turns := self._turns(target, names)):
             finals = turns.again(fit.turns, type(self).settled)
             return replace(self._of_turns(turns, finals, names), provisional=fit)
         tolerance = self._options["tolerance"]

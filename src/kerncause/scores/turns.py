@@ -5,8 +5,9 @@ By the chain rule, with x_1 .. x_l the columns of X in their order and EARLIER t
     S(X, PA) = S(x_1, PA) + sum_{c > 1} max( S(x_c, EARLIER + PA), S(x_c, EARLIER) ) - (l - 1) log 2
 
 Each column has a model of its own. One after the first has all of the parents or none of them: where the columns
-before it have told all that the parents know, it need not pay for them again. That choice of two costs log 2.
-What a column is worth without parents is the same for every parent set, so it is computed once.
+before it have told all that the parents know, it need not pay for them again. That choice of two costs log 2, if there
+are parents and anything is charged for (`evidence`). What a column is worth without parents is the same for every
+parent set, so it is computed once.
 """
 
 import math
