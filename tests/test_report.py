@@ -445,6 +445,15 @@ def test_what_a_preset_took_in_another_version_is_told_in_full(tmp_path):
         assert "None" not in command(one)
 
 
+def test_the_page_says_which_preset_and_what_its_nats_are():
+    told = facts(discover(table(60), preset="adaptive", workers=1))
+    assert "found by exact with the score learned and the preset adaptive in" in told["summary"]
+    assert told["nats"].startswith("A nat is a unit of log-probability.")
+    plain = facts(discover(table(60), score="learned", max_parents=1, workers=1))
+    assert "preset" not in plain["summary"]
+    assert "composite likelihood" in plain["nats"]
+
+
 @pytest.mark.parametrize("lookahead", [1, 2])
 def test_a_search_of_a_preset_that_was_named_comes_again_as_it_was(tmp_path, lookahead):
     """BOSS has a lookahead of 2 in the preset for nine variables, whether it is named or not."""

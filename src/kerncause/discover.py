@@ -78,11 +78,11 @@ def discover(
 
     Args:
         data: a DataFrame, an array, a path to a CSV, TSV or Parquet file, or a Dataset.
-        score: the name of a score, or a score object. If neither this nor a search nor a preset is said, what was
-            measured to do best on tables of such kinds and such a size is taken (`kerncause.presets.RECOMMENDED`);
-            `Result.settings` tells what and why.
-        search: the name of a search: `ges` (the default, unless the preset takes another), `boss` or `exact` by a
-            score, `pc` by a test.
+        score: the name of a score, or a score object. If neither this nor a search nor a preset is said, what suits
+            tables of such kinds and such a size is taken (`kerncause.presets.RECOMMENDED`), unless other options ask
+            for something else; `Result.settings` tells what and why.
+        search: the name of a search: `ges`, `boss` or `exact` by a score, `pc` by a test. If only a score or a
+            preset is said, it is the one that suits the preset, or `ges`.
         preset: `paper` for the setting of Wang et al. (2024); `adaptive` for kernels, scales and evidence that suit
             variables of every kind (docs/kernels.md), with a search that suits their number if none is asked for.
         seed: recorded with the result, and used by what draws random numbers (`boss`, and the methods of others).
@@ -103,8 +103,8 @@ def discover(
         careful: whether GES deletes an undirected edge only if that gains in both of its directions (it does).
         restarts: of BOSS: how many random orders to begin from, after the first (2 if nothing is said).
         lookahead: of BOSS: how many parents may be added at once where fewer do not gain; of the exact search with
-            `prune`: how many parents a set may have that is never left out (1 if nothing is said, 2 with the preset
-            `adaptive`).
+            `prune`: how many parents a set may have that is never left out (1 if nothing is said; 2 where the preset
+            `adaptive` takes BOSS for the number of variables).
         both_ways: of BOSS: whether parents are also chosen by removing them from all (not if nothing is said).
         candidates: of GES and BOSS: with how many others of each variable an edge is tried, those that a quick look at
             all pairs finds the strongest; or `all`. If nothing is said, all up to 30 variables and 10 above.

@@ -83,9 +83,7 @@ def discover(
     score: ScoreOption = None,
     search: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help=f"The search: {', '.join(SEARCHES)}. Default: what suits the preset, or ges."
-        ),
+        typer.Option(metavar="NAME", help=f"The search: {', '.join(SEARCHES)}. Default: what suits the table."),
     ] = None,
     preset: PresetOption = None,
     engine: EngineOption = None,
@@ -122,7 +120,7 @@ def discover(
         float | None,
         typer.Option(
             metavar="NATS",
-            help="exact: skip parent sets whose subsets all lost more. Default: score all, or what the preset takes.",
+            help="exact: skip parent sets whose subsets all lost more. Default: score all.",
         ),
     ] = None,
     knowledge: KnowledgeOption = None,

@@ -39,6 +39,11 @@ NATS = (
     "divided by the rows: it ranks parents of one variable on one table, it is not a Bayes factor, and it grows with "
     "the number of rows."
 )
+PROBABILITY = (
+    "A nat is a unit of log-probability. Here it is that of what each row holds (numbers are cut into levels), told "
+    "from all other rows, less what parameters are charged. Differences rank parents of one variable on one table; "
+    "they are not Bayes factors, and grow with the number of rows."
+)
 LIKELIHOOD = (
     "A nat is a unit of log-likelihood. Differences of this score approximate logarithms of Bayes factors under its "
     "model, and grow with the number of rows."
@@ -79,10 +84,13 @@ def facts(result: Result, truth: PDAG | None = None) -> dict[str, Any]:
 
 
 def _nats(result: Result) -> str:
-    """Return what a nat means here: of a likelihood of the table, or of a composite one."""
+    """Return what a nat means here: of a likelihood of the table, of a composite one, or of probabilities."""
     if result.by != "score":
         return ""
-    return LIKELIHOOD if result.settings["score"] in ("bic", "bdeu") else NATS
+    if result.settings["score"] in ("bic", "bdeu"):
+        return LIKELIHOOD
+    fitted = [fit for fit in result.fits.values() if fit.evaluations]
+    return PROBABILITY if fitted and all(fit.is_probability for fit in fitted) else NATS
 
 
 def _repeats(result: Result) -> str:
@@ -101,7 +109,8 @@ def _summary(result: Result) -> str:
     directed = sum(edge.directed for edge in result.edge_list)
     settings = result.settings
     with_halves = "" if result.confidence is None else f", {result.confidence.replicates} more graphs included"
-    how = settings.get("method") or f"{settings['search']} with the {result.by} {settings[result.by]}"
+    preset = f" and the preset {settings['preset']}" if settings.get("preset") else ""
+    how = settings.get("method") or f"{settings['search']} with the {result.by} {settings[result.by]}{preset}"
     return ", ".join(
         [
             counted(result.data.n_rows, "row"),

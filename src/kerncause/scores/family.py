@@ -286,7 +286,8 @@ class OneDirection(Weights):
     def metric(self, sides: Sides) -> Floats | None:
         """Return the root of the covariance of the parents' columns, if some belong together.
 
-        The columns of one vector are often much alike, so that their sum can be told well and their difference badly.
+        The columns of one vector are often much alike, so that their sum can be told well and their difference badly;
+        those of a category are never independent.
         """
         if max(sides.columns, default=1) == 1:
             return None
