@@ -40,9 +40,9 @@ STYLES: Mapping[str, tuple[str, str, str]] = {
     "bic": ("#CC79A7", "D", "BIC"),
     "bic-boss": ("#E69F00", "P", "BIC, BOSS"),
     "causal-learn-bic-boss": ("#E69F00", "1", "BIC, BOSS of causal-learn"),
-    "adaptive": ("#117733", "<", "adaptive, GES"),
+    "adaptive": ("#117733", "<", "adaptive by density, GES"),
     "adaptive-boss": ("#332288", ">", "adaptive, BOSS"),
-    "adaptive-exact": ("#AA4499", "h", "adaptive, optimum"),
+    "adaptive-exact": ("#AA4499", "h", "adaptive by density, optimum"),
     "adaptive-sized": ("#44AA99", "H", "adaptive by ranks, pruned"),
     "adaptive-levels": ("#B8860B", "d", "adaptive, even noise"),
     "adaptive-kinds": ("#6699CC", "X", "adaptive, pruned"),
@@ -51,8 +51,8 @@ STYLES: Mapping[str, tuple[str, str, str]] = {
 # For methods that have none of their own, in turn.
 OTHER_COLOURS = ("#332288", "#117733", "#AA4499", "#999933", "#88CCEE", "#661100")
 OTHER_MARKERS = ("<", ">", "h", "d", "H")
-# What one entry of a legend takes.
-LEGEND_INCHES = 1.2
+# What one entry of a legend takes, without its name, and a letter of that.
+ENTRY_INCHES, LETTER_INCHES = 0.6, 0.07
 DASHED = ("learned, dense", "marginal, dense")
 
 
@@ -81,7 +81,8 @@ def grid(frame: pd.DataFrame, panels: Sequence[Sequence[Panel]], width: float = 
         for axis in line[len(row) :]:
             axis.set_visible(False)
         _share_y([a for a, p in zip(line, row, strict=False) if p.y == row[0].y])
-    beside = max(int(figure.get_figwidth() / LEGEND_INCHES), 1)
+    widest = ENTRY_INCHES + LETTER_INCHES * max(map(len, handles), default=0)
+    beside = max(int(figure.get_figwidth() / widest), 1)
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(len(handles), beside))
     return figure
 
