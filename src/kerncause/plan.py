@@ -117,27 +117,49 @@ class Plan:
             _refuse_without_search(asked, is_open=not named)
         sizes = PRESETS[preset].sizes if preset is not None and search is None else ()
         search = _search_of(preset, search)
-        found = find_search(search)
-        if found.by == "test":
-            _refuse(asked, {"search", "test", "test_options", "knowledge", *found.options}, f"search {search}")
-            test = DEFAULT_TEST if test is None else test
-            if isinstance(test, str):
-                find_test(test)
-            else:
-                _refuse_options_of_object("test", test_options, None)
-            of_search = {**found.options, **of_search}
-            return cls(
-                "test",
-                test=test,
-                search=search,
-                knowledge=known,
-                options=test_options or {},
-                search_options=of_search,
-            )
+        if find_search(search).by == "test":
+            return cls._by_test(search, test, test_options, of_search, asked, known)
         searches = {size.search for size in sizes} or ({search} if named else set(BY_SCORE))
-        possible = {name for one in searches for name in find_search(one).options}
-        by = f"preset {preset}" if sizes else f"search {search}"
-        _refuse(asked, {"score", "search", "preset", "score_options", "knowledge", *possible}, by)
+        taken = {"search", "preset", "knowledge"}.union(*(_taken_by(SEARCHES[name]) for name in searches))
+        _refuse(asked, taken, f"preset {preset}" if sizes else f"search {search}")
+        plan = cls._by_score(score, search, preset, score_options, of_search)
+        return replace(plan, knowledge=known, sizes=sizes, is_open=not named)
+
+    @classmethod
+    def _by_test(
+        cls,
+        search: str,
+        test: str | IndependenceTest | None,
+        test_options: Mapping[str, Any] | None,
+        of_search: Mapping[str, Any],
+        asked: Mapping[str, Any],
+        known: Knowledge,
+    ) -> "Plan":
+        options = find_search(search).options
+        _refuse(asked, {"search", "test", "test_options", "knowledge", *options}, f"search {search}")
+        test = DEFAULT_TEST if test is None else test
+        if isinstance(test, str):
+            find_test(test)
+        else:
+            _refuse_options_of_object("test", test_options, None)
+        return cls(
+            "test",
+            test=test,
+            search=search,
+            knowledge=known,
+            options=test_options or {},
+            search_options={**options, **of_search},
+        )
+
+    @classmethod
+    def _by_score(
+        cls,
+        score: str | LocalScore | None,
+        search: str,
+        preset: str | None,
+        score_options: Mapping[str, Any] | None,
+        of_search: Mapping[str, Any],
+    ) -> "Plan":
         score = DEFAULT_SCORE if score is None else score
         if isinstance(score, str):
             find_score(score)
@@ -146,19 +168,16 @@ class Plan:
                 raise OptionError(f"preset {preset} means score {of_preset}, not {score}: leave out one of the two")
         else:
             _refuse_options_of_object("score", score_options, preset)
-        chosen = _chosen(preset, dict(score_options or {}), of_search)
+        chosen = _chosen(preset, dict(score_options or {}), dict(of_search))
         return cls(
             "score",
             score=score,
             search=search,
-            knowledge=known,
             preset=preset,
             options=chosen.score,
-            search_options={**found.options, **chosen.search},
-            sizes=sizes,
+            search_options={**find_search(search).options, **chosen.search},
             asked=of_search,
             asked_of_score=dict(score_options or {}),
-            is_open=not named,
         )
 
     def for_table(self, table: Extent) -> "Plan":
@@ -211,22 +230,18 @@ class Plan:
 
     def _of_size(self, count: int) -> "Plan":
         """Return the same with the search that suits so many variables."""
-        size = PRESETS[str(self.preset)].size_for(count)
-        self._refuse_unused(size.search)
+        preset = PRESETS[str(self.preset)]
+        size = preset.size_for(count)
+        self._refuse_foreign(size.search)
         return replace(
             self,
             search=size.search,
-            search_options={
-                **find_search(size.search).options,
-                **PRESETS[str(self.preset)].search,
-                **size.options,
-                **self.asked,
-            },
+            search_options={**find_search(size.search).options, **preset.search},
             sizes=(),
             why=f"{count} variables: {size.why}" if self.why is None else f"{self.why}; {size.why}",
         )
 
-    def _refuse_unused(self, search: str) -> None:
+    def _refuse_foreign(self, search: str) -> None:
         """Refuse options that the search for the table does not take."""
         options = find_search(search).options
         for name in self.asked:

@@ -165,8 +165,8 @@ PRESETS: Mapping[str, Preset] = {
 RIGHT_MOST_OFTEN = "it was right most often on simulated tables of such kinds"
 NOT_MEASURED = "--preset adaptive is right more often on smaller tables, takes longer, and was not measured on such"
 # The first that suits a table is taken; the last suits every table. What was measured are 8 variables with 100 to 1,000
-# rows (with vectors, 100 to 500), and samples of two networks of 11 and 20 discrete variables with 200 to 2,000; gains did
-# not shrink with rows.
+# rows (with vectors, 100 to 500), and samples of two networks of 11 and 20 discrete variables with 200 to 2,000; gains
+# did not shrink with rows.
 RECOMMENDED: tuple[Recommendation, ...] = (
     Recommendation(20, 2000, "adaptive", RIGHT_MOST_OFTEN, frozenset({DISCRETE})),
     Recommendation(8, 2000, "adaptive", RIGHT_MOST_OFTEN, frozenset({NUMBERS, DISCRETE})),
